@@ -1,0 +1,40 @@
+"""Every error this package raises on purpose. `MadnError` is the base of all."""
+
+
+class MadnError(Exception):
+    """Base of all errors of this package; `str(error)` is one line for a person."""
+
+
+class InvalidRulesError(MadnError, ValueError):
+    """These rules are not a game: too many pieces, an odd board, a board too large."""
+
+
+class InvalidBoardError(MadnError, ValueError):
+    """The text or the numbers are not a position of the game."""
+
+
+class IllegalMoveError(MadnError, ValueError):
+    """The move is not legal for this board and roll, or the roll is not one of 1 to 6."""
+
+
+class RulesMismatchError(MadnError, ValueError):
+    """The board was made for other rules than the database."""
+
+
+class MissingBlockError(MadnError, KeyError):
+    """The position is a position of the game, but not in this database."""
+
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # KeyError would print the repr of the sentence
+
+
+class CorruptBlockError(MadnError, OSError):
+    """A file of the database is damaged, cut off or not what the catalogue says."""
+
+
+class FormatVersionError(MadnError, OSError):
+    """The database was written in a format this version does not read."""
+
+
+class ResourceError(MadnError, OSError):
+    """Not enough memory or disk; said before the work starts."""

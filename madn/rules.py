@@ -1,0 +1,70 @@
+"""The rules of a game as numbers: how many pieces, how many squares."""
+
+from dataclasses import dataclass
+from math import comb
+
+from madn.errors import InvalidRulesError
+
+MIN_SQUARES, MAX_SQUARES = 8, 40
+MIN_PIECES, MAX_PIECES = 1, 6
+DIE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Two-player Mensch ärgere Dich nicht with `pieces` a side on a main field of `squares` squares.
+
+    The standard game is `Rules()`. Each side counts squares from its own A-square: 0 to `squares - 1` are the
+    main field, `squares` to `squares + pieces - 1` its finish zone. Games of 5 and 6 pieces can be counted
+    and ranked; solving goes to 4.
+    """
+
+    pieces: int = 4
+    squares: int = 40
+
+    def __post_init__(self) -> None:
+        for name, value in (("pieces", self.pieces), ("squares", self.squares)):
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise InvalidRulesError(f"{name} must be a whole number, not {value!r}")
+        if not MIN_PIECES <= self.pieces <= MAX_PIECES:
+            raise InvalidRulesError(f"pieces must be {MIN_PIECES} to {MAX_PIECES}, not {self.pieces}")
+        if not MIN_SQUARES <= self.squares <= MAX_SQUARES or self.squares % 2:
+            raise InvalidRulesError(
+                f"squares must be an even number from {MIN_SQUARES} to {MAX_SQUARES}, not {self.squares}"
+            )
+
+    @property
+    def goal(self) -> int:
+        """The number just past the last finish square; no piece ever reaches it."""
+        return self.squares + self.pieces
+
+    def opposite(self, square: int) -> int:
+        """The number the other side gives to this main-field square."""
+        return (square + self.squares // 2) % self.squares
+
+    def profile_size(self, p1: int, f1: int, p2: int, f2: int) -> int:
+        """How many positions have this abstract profile: pieces out of the box and finished, of both sides."""
+        P, S = self.pieces, self.squares
+        if f1 == P and f2 == P:
+            return 0
+        m1, m2 = p1 - f1, p2 - f2
+        if m1 > S:
+            return 0
+        return comb(P, f1) * comb(P, f2) * comb(S, m1) * comb(S - m1, m2)
+
+    def profiles(self) -> list[tuple[int, int, int, int]]:
+        """All abstract profiles that have positions, in the order of the thesis' numbering."""
+        P = range(self.pieces + 1)
+        return [
+            (p1, f1, p2, f2)
+            for p1 in P
+            for f1 in range(p1 + 1)
+            for p2 in P
+            for f2 in range(p2 + 1)
+            if self.profile_size(p1, f1, p2, f2)
+        ]
+
+    @property
+    def positions(self) -> int:
+        """The number of positions of the game, finished ones included (the thesis' |P_max|)."""
+        return sum(self.profile_size(*profile) for profile in self.profiles())

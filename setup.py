@@ -1,0 +1,90 @@
+"""Builds the Cython extensions; everything else is in pyproject.toml.
+
+OpenMP is used when the compiler has it. MADN_NO_OPENMP=1 builds without; `madn --version` says which it is.
+The sweep kernels are built twice on x86-64, for any processor and for AVX2; `madn.kernels` picks one at run time.
+"""
+
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "cdivision": True,
+    "initializedcheck": False,
+    "freethreading_compatible": True,
+}
+X86_64 = platform.machine().lower() in {"x86_64", "amd64"} and sys.maxsize > 2**32
+CROSS_BUILD = "ARCHFLAGS" in os.environ and "arm64" in os.environ["ARCHFLAGS"]
+AVX2 = X86_64 and not CROSS_BUILD
+
+# No contraction into fused multiply-add: the same bits from every compiler.
+OPTIMISE = {"msvc": ["/O2", "/fp:precise"], "unix": ["-O3", "-ffp-contract=off", "-fno-math-errno"]}
+WIDE = {"msvc": ["/arch:AVX2"], "unix": ["-mavx2", "-mbmi2", "-mpopcnt"]}
+OPENMP_CHOICES = {
+    "msvc": [(["/openmp"], [])],
+    "unix": [(["-fopenmp"], ["-fopenmp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])],
+}
+PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\n"
+
+
+class BuildExt(build_ext):
+    """Adds the compiler's own flags, which are known only once the compiler is."""
+
+    def build_extensions(self):
+        kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
+        compile_args, link_args = self.openmp_flags(kind)
+        for extension in self.extensions:
+            wide = WIDE[kind] if extension.name.endswith("_avx2") else []
+            extension.extra_compile_args = [*OPTIMISE[kind], *wide, *compile_args]
+            extension.extra_link_args = link_args
+        super().build_extensions()
+
+    def openmp_flags(self, kind):
+        """Return the first (compile, link) flags with which a small OpenMP program builds, or none."""
+        if os.environ.get("MADN_NO_OPENMP", "") not in {"", "0"}:
+            print("madn: building without OpenMP, as MADN_NO_OPENMP asks")
+            return [], []
+        for compile_args, link_args in OPENMP_CHOICES[kind]:
+            with tempfile.TemporaryDirectory() as folder:
+                source = Path(folder, "probe.c")
+                source.write_text(PROBE, encoding="ascii")
+                try:
+                    objects = self.compiler.compile(
+                        [str(source)], output_dir=folder, extra_postargs=compile_args
+                    )
+                    self.compiler.link_executable(
+                        objects, "probe", output_dir=folder, extra_postargs=link_args
+                    )
+                except Exception:
+                    continue
+                return compile_args, link_args
+        print("madn: this compiler has no OpenMP; building single-threaded")
+        return [], []
+
+
+def extension(name):
+    return Extension(
+        f"madn.{name}",
+        [f"madn/{name}.pyx"],
+        include_dirs=[numpy.get_include()],
+        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+    )
+
+
+names = ["_core", "_sweep", "_thesis"] + (["_sweep_avx2"] if AVX2 else [])
+names = [name for name in names if Path("madn", f"{name}.pyx").exists()]
+
+setup(
+    ext_modules=cythonize([extension(name) for name in names], compiler_directives=DIRECTIVES),
+    cmdclass={"build_ext": BuildExt},
+)
