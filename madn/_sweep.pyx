@@ -1,0 +1,4 @@
+# cython: embedsignature=True
+"""The sweep kernels for any processor."""
+
+include "_sweep.pxi"

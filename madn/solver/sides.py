@@ -1,0 +1,150 @@
+"""The states of one side that share a finish zone, in the order the sweeps visit them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn._tables import move_table
+from madn.rules import DIE, Rules
+
+TERMINAL = -1  # the exit to "all pieces finished"
+
+
+@dataclass(frozen=True)
+class Side:
+    """All states whose finish squares are exactly `finish` (bit i for finish square i), fewest pips first.
+
+    Pips are what is left to walk: `squares - q` for a piece on main-field square q, `squares + 1` for a boxed one.
+    Every move that stays in this side lowers them by the roll (by 1 out of the box); a captured piece raises them.
+    """
+
+    rules: Rules
+    finish: int
+
+    @cached_property
+    def masks(self) -> NDArray[np.uint64]:
+        """The main-field squares of each state as a bit mask, by ascending pips, then ascending mask."""
+        layers = [np.zeros(1, np.uint64)]
+        for _ in range(self.open_pieces):
+            fewer = layers[-1]
+            bits = [np.uint64(1 << q) for q in range(self.rules.squares)]
+            layers.append(np.concatenate([fewer[fewer < bit] | bit for bit in bits]))
+        masks = np.concatenate(layers)
+        return np.ascontiguousarray(masks[np.lexsort((masks, self._pips(masks)))])
+
+    @property
+    def open_pieces(self) -> int:
+        """How many pieces are not in the finish zone."""
+        return self.rules.pieces - self.finish.bit_count()
+
+    def _pips(self, masks: NDArray[np.uint64]) -> NDArray[np.int32]:
+        total = np.full(len(masks), (self.rules.squares + 1) * self.open_pieces, np.int32)
+        for q in range(self.rules.squares):
+            total -= (masks >> np.uint64(q) & np.uint64(1)).astype(np.int32) * (q + 1)
+        return total
+
+    @property
+    def size(self) -> int:
+        """The number of states."""
+        return len(self.masks)
+
+    @cached_property
+    def pips(self) -> NDArray[np.int32]:
+        """The pips of each state, ascending."""
+        return self._pips(self.masks)
+
+    @cached_property
+    def class_start(self) -> NDArray[np.int32]:
+        """State `class_start[p]` is the first with at least p pips; one entry more than there are classes."""
+        top = (self.rules.squares + 1) * self.open_pieces
+        return np.searchsorted(self.pips, np.arange(top + 2)).astype(np.int32)
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        order = np.argsort(self.masks)
+        return self.masks[order], order
+
+    def index(self, masks: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The state of each main-field mask; the masks must be states of this side."""
+        ordered, order = self._sorted
+        return order[np.searchsorted(ordered, masks)].astype(np.int32)
+
+    @cached_property
+    def turned(self) -> NDArray[np.uint64]:
+        """The main-field squares of each state in the other side's numbers."""
+        half, S = np.uint64(self.rules.squares // 2), self.rules.squares
+        return (self.masks << half | self.masks >> half) & np.uint64((1 << S) - 1)
+
+    @cached_property
+    def without(self) -> NDArray[np.int32]:
+        """`without[i, k]`: state i after the piece on the k-th lowest square of `turned[i]` went to the box."""
+        P, half = self.rules.pieces, np.uint64(self.rules.squares // 2)
+        full = np.uint64((1 << self.rules.squares) - 1)
+        out = np.zeros((self.size, P), np.int32)
+        rest = self.turned.copy()
+        for k in range(P):
+            bit = rest & (~rest + np.uint64(1))
+            own = (bit << half | bit >> half) & full
+            out[:, k] = self.index(self.masks ^ own)
+            rest ^= bit
+        return out
+
+    @cached_property
+    def holders(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+        """(first, state, captured): states `state[first[q]:first[q + 1]]` hold square q; `captured` is each without it."""
+        first, states, captured = [0], [], []
+        for q in range(self.rules.squares):
+            bit = np.uint64(1 << q)
+            held = np.flatnonzero(self.masks & bit).astype(np.int32)
+            states.append(held)
+            captured.append(self.index(self.masks[held] ^ bit))
+            first.append(first[-1] + len(held))
+        return np.array(first, np.int32), np.concatenate(states), np.concatenate(captured)
+
+    @cached_property
+    def moves(self) -> "Moves":
+        """Where each state can go for each roll."""
+        return Moves.of(self)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """The moves of a side: for state i and roll r the options `first[6i+r-1] : first[6i+r]`.
+
+    Option o leads to state `row[o]` of the side itself (`kind[o] == 0`) or of the finish zone `exits[kind[o] - 1]`.
+    `lost[i]` of the rolls 1-5 have no move, `lost_six[i]` is 1 if the 6 has none.
+    """
+
+    first: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    row: NDArray[np.int32]
+    exits: tuple[int, ...]
+    lost: NDArray[np.int8]
+    lost_six: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, side: Side) -> "Moves":
+        """Build the table of a side."""
+        rules = side.rules
+        S, P = rules.squares, rules.pieces
+        whole = side.masks | np.uint64(side.finish << S)
+        first, after = move_table(whole, P, S)
+        finish = (after >> np.uint64(S)).astype(np.int64)
+        main = after & np.uint64((1 << S) - 1)
+        reached = sorted({int(f) for f in np.unique(finish)} - {side.finish})
+        done = (1 << P) - 1
+        exits = tuple(TERMINAL if f == done else f for f in reached)
+        kind = np.zeros(len(after), np.int8)
+        row = np.zeros(len(after), np.int32)
+        inside = finish == side.finish
+        row[inside] = side.index(main[inside])
+        for number, f in enumerate(reached, 1):
+            there = finish == f
+            kind[there] = number
+            if f != done:
+                row[there] = Side(rules, f).index(main[there])
+        options = np.diff(first).reshape(-1, DIE)
+        lost = (options[:, :5] == 0).sum(axis=1).astype(np.int8)
+        return cls(first, kind, row, exits, lost, (options[:, 5] == 0).astype(np.int8))
