@@ -4,10 +4,10 @@
 # player's view, as winning probability minus one half:
 #     L[a][b]  a is to move        R[a][b]  b is to move
 # Changing sides is changing sign. A strip is the set of rows with the same pips; rows of a strip never need each
-# other, so the chunks of WIDTH rows of a strip run in parallel and the bits do not depend on the number of threads.
+# other, so its chunks of LANES rows run in parallel and the bits do not depend on the number of threads.
 #
 # Inside a chunk the columns are visited by ascending pips. Row moves read whole rows of earlier strips. Column moves
-# read the ring: the last few column classes of these WIDTH rows, transposed, in the column player's view:
+# read the ring: the last few column classes of these LANES rows, transposed, in the column player's view:
 #     ring_r[b][lane] = -L[a][b]   ring_l[b][lane] = -R[a][b]
 # so both players do the same thing: add up, over the rolls, the largest of a few contiguous vectors.
 #
@@ -17,332 +17,366 @@
 
 import numpy as np
 
-from cython.parallel cimport parallel, prange, threadid
+from cython.parallel cimport prange, threadid
 from libc.math cimport fabs
-from libc.stdint cimport int8_t, int32_t, int64_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
 
-from madn._core cimport madn_lowest
+from madn._core cimport madn_lowest, madn_popcount
+
+cdef extern from "lanes.h":
+    uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil
+    void best_total_i(const int32_t** option, const int8_t* count, int64_t shift, int32_t* out) noexcept nogil
+    void best_total_d(const double** option, const int8_t* count, int64_t shift, double* out) noexcept nogil
+    void settle_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double bias, uint32_t kept,
+                  int32_t* ring) noexcept nogil
+    void settle_d(const double* x, const double* y, const double* f, const double* g, double bias, uint32_t kept,
+                  double* ring) noexcept nogil
+    void replace_i(int32_t* to, const int32_t* fresh, uint32_t ignored, int32_t* most) noexcept nogil
+    void replace_d(double* to, const double* fresh, uint32_t ignored, double* most) noexcept nogil
+    void transpose_i(const int32_t** rows, int32_t* out) noexcept nogil
+    void transpose_d(const double** rows, double* out) noexcept nogil
+
+WIDTH = 16               # how many rows a chunk has, and how far past the end of an array it may read
 
 cdef enum:
-    WIDTH = 16           # rows in a chunk; measured against 8 and 32 in benchmarks/README.md
+    LANES = 16           # rows of a chunk, columns of a block: as in lanes.h
     MAX_KINDS = 16       # the side itself and the finish zones it can leave to
-    MAX_S = 40
-    KINDS_OF_LOSS = 12   # 2 * (lost rolls among 1-5) + (the 6 is lost)
-
-cdef double ROUNDER = 6755399441055744.0     # 1.5 * 2**52: adding and taking it away rounds to the nearest integer
+    MAX_OPTIONS = 24     # of all six rolls together, four pieces
+    LOSSES = 12          # 2 * (lost rolls among 1-5) + (the 6 is lost)
 
 ctypedef fused value_t:
     int32_t
     double
 
 
-cdef struct Chunk:
-    int row              # its first row
-    int rows             # how many rows it really has, 1..WIDTH
-    uint64_t union_      # squares held by any of its rows, in the column side's numbers
-    int count[MAX_S]     # how many rows hold the square ...
-    int8_t lane[MAX_S][WIDTH]        # ... which they are ...
-    int32_t home[MAX_S][WIDTH]       # ... and the row each becomes when its piece there is captured
-    double solve[4][KINDS_OF_LOSS][WIDTH]   # L = solve0 A - solve1 B, R = solve2 A - solve3 B
-
-
-cdef inline value_t larger(value_t x, value_t y) noexcept nogil:
-    return x if x > y else y
-
-
-cdef inline void add_best(value_t* total, const value_t** bases, const int8_t* kind,
-                          const int64_t* offset, int first, int end, int64_t shift, int n) noexcept nogil:
-    """Add to `total[0:n]` the largest of the option vectors `first:end` of one roll."""
-    cdef const value_t* p0
-    cdef const value_t* p1
-    cdef const value_t* p2
-    cdef const value_t* p3
-    cdef int j, k = end - first
-    if k == 0:
-        return
-    p0 = bases[kind[first]] + offset[first] + shift
-    if k == 1:
-        for j in range(n):
-            total[j] = total[j] + p0[j]
-        return
-    p1 = bases[kind[first + 1]] + offset[first + 1] + shift
-    if k == 2:
-        for j in range(n):
-            total[j] = total[j] + larger(p0[j], p1[j])
-        return
-    p2 = bases[kind[first + 2]] + offset[first + 2] + shift
-    if k == 3:
-        for j in range(n):
-            total[j] = total[j] + larger(larger(p0[j], p1[j]), p2[j])
-        return
-    p3 = bases[kind[first + 3]] + offset[first + 3] + shift
-    for j in range(n):
-        total[j] = total[j] + larger(larger(p0[j], p1[j]), larger(p2[j], p3[j]))
-
-
 cdef struct Tables:      # what a component is made of; the arrays belong to `Component.kept`
-    int strips, groups, columns, pieces, squares, ring, widest
+    int strips, groups, pieces, squares, ring, widest
     bint mirrored        # both sides are the same: only columns of the row's class or later are kept
     const int32_t* row_class      # first row of strip i
     const int32_t* col_class      # first column of class j
     const int32_t* group_class    # first class of group g
     const int32_t* first_chunk    # first chunk of strip i
     const int64_t* start          # L[a][b] is at start[a] + b
-    const int32_t* row_first
+    const int32_t* row_first      # first option of state a, roll r: [6 a + r]
+    const int8_t* row_count       # and how many there are
     const int8_t* row_kind
     const int64_t* row_offset
     const int8_t* row_loss
+    const int32_t* row_pips
     const uint64_t* row_turned
     const int32_t* row_without
     const int32_t* col_first
+    const int8_t* col_count
     const int8_t* col_kind
     const int64_t* col_offset
     const int8_t* col_loss
     const uint64_t* col_masks
     const int32_t* slot           # place of column b in the ring
-    const int32_t* hold_first     # columns that hold a square, and what they become without it
-    const int32_t* hold_state
-    const int32_t* hold_home
+    const int32_t* hold_group     # [square, g]: where group g begins among the columns that hold the square
+    const int32_t* hold_state     # those columns, ascending ...
+    const int32_t* hold_home      # ... and what each becomes without the piece there
     void* row_exit_l[MAX_KINDS]
     void* row_exit_r[MAX_KINDS]
     void* col_exit_l[MAX_KINDS]
     void* col_exit_r[MAX_KINDS]
 
 
+cdef struct Chunk:       # what the loops need to know about its rows
+    int strip
+    int row              # the first row
+    int rows             # how many there are, 1..LANES
+    uint64_t turned[LANES]               # their squares in the column side's numbers; none in unused lanes
+    double solve[4][LOSSES][LANES]       # L = solve0 A - solve1 B, R = solve2 A - solve3 B
+
+
 cdef struct Extreme:     # a value and where it was found
     double value
     int row, column
-    int column_moves
+    bint column_moves
 
 
 cdef struct Findings:    # of a chunk
-    double change        # largest change (sweep) ...
-    int64_t updates      # ... and the number of positions computed
-    Extreme residual     # residual pass: largest |V - T(V)|, smallest and largest value for the side to move
+    double change        # sweep: largest change of a position ...
+    int64_t updates      # ... and how many were computed
+    Extreme residual     # examination: largest |V - T(V)|, smallest and largest value for the side to move
     Extreme least
     Extreme most
 
 
-cdef void describe(const Tables* t, int row, int rows, Chunk* chunk) noexcept nogil:
+cdef struct Job:         # one pass over one chunk
+    int strip, row, rows
+    bint examine         # read only: residual and extremes instead of new values
+    double skip_below    # leave a group alone when its inputs have moved by less than this since it was computed
+    double bias          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
+    const double* inflow # by group: how much what the strip reads has moved
+    double* pending      # by group: the same, added up since the group was last computed
+    double* moved        # by group, out: how much it moved in this pass
+    void* aside_l        # captures inside the rows' own class (mirrored components)
+    void* aside_r
+
+
+cdef void describe(const Tables* t, int strip, int row, int rows, Chunk* chunk) noexcept nogil:
     """Gather what the loops need to know about the rows of a chunk."""
-    cdef int lane, k, square, c, a, loss, mine, theirs
-    cdef uint64_t rest
+    cdef int lane, loss, a, mine, theirs
     cdef double own, other, d
+    chunk.strip = strip
     chunk.row = row
     chunk.rows = rows
-    chunk.union_ = 0
-    memset(chunk.count, 0, sizeof(chunk.count))
-    for lane in range(WIDTH):
+    for lane in range(LANES):
         a = row + (lane if lane < rows else 0)
-        if lane < rows:
-            rest = t.row_turned[a]
-            chunk.union_ |= rest
-            k = 0
-            while rest:
-                square = madn_lowest(rest)
-                rest &= rest - 1
-                c = chunk.count[square]
-                chunk.lane[square][c] = <int8_t>lane
-                chunk.home[square][c] = t.row_without[a * t.pieces + k]
-                chunk.count[square] = c + 1
-                k += 1
+        chunk.turned[lane] = t.row_turned[a] if lane < rows else 0
         mine = t.row_loss[a] >> 1
         own = 6 - (t.row_loss[a] & 1)
-        for loss in range(KINDS_OF_LOSS):
+        for loss in range(LOSSES):
             theirs = loss >> 1
             other = 6 - (loss & 1)
-            d = own * other - mine * theirs
-            if d > 0:    # it is 0 only where neither side can ever move, which is no state of the game
-                chunk.solve[0][loss][lane] = other / d
-                chunk.solve[1][loss][lane] = mine / d
-                chunk.solve[2][loss][lane] = theirs / d
-                chunk.solve[3][loss][lane] = own / d
+            d = own * other - mine * theirs   # 0 only where neither side can ever move: no state of the game
+            chunk.solve[0][loss][lane] = other / d
+            chunk.solve[1][loss][lane] = mine / d
+            chunk.solve[2][loss][lane] = theirs / d
+            chunk.solve[3][loss][lane] = own / d
 
 
-cdef void capture_slots(const Tables* t, const Chunk* chunk, int j, const value_t* L, const value_t* R,
-                        value_t* ring_l, value_t* ring_r, bint aside) noexcept nogil:
-    """Fill the ring's slots of class j where both stand on one square with the value after the column's capture.
+cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L,
+                          const value_t* R, value_t* to_l, value_t* to_r, const int32_t* slot) noexcept nogil:
+    """Fill the slots of columns c0..c1-1 where both stand on one square with the value after the column's capture.
 
-    With `aside` the target is not the ring but an array with column `col_class[j]` first.
+    c0 lies in group g. A mirrored component keeps a pair exchanged where the captured row's class is the later one.
     """
-    cdef int b, square, c, lane, home
+    cdef int lane, k, square, i, b, home, direct
+    cdef int64_t at
+    cdef uint64_t rest
+    for lane in range(chunk.rows):
+        rest = chunk.turned[lane]
+        k = 0
+        while rest:
+            square = madn_lowest(rest)
+            rest &= rest - 1
+            home = t.row_without[(chunk.row + lane) * t.pieces + k]
+            k += 1
+            direct = t.row_class[t.row_pips[home]] if t.mirrored else 0
+            i = t.hold_group[square * (t.groups + 1) + g]
+            while t.hold_state[i] < c0:
+                i += 1
+            b = t.hold_state[i]
+            while b < c1 and b < direct:
+                at = t.start[b] + home
+                to_l[<int64_t>slot[b] * LANES + lane] = L[at]
+                to_r[<int64_t>slot[b] * LANES + lane] = R[at]
+                i += 1
+                b = t.hold_state[i]
+            at = t.start[home]
+            while b < c1:
+                to_l[<int64_t>slot[b] * LANES + lane] = -R[at + b]
+                to_r[<int64_t>slot[b] * LANES + lane] = -L[at + b]
+                i += 1
+                b = t.hold_state[i]
+
+
+cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int g, int c0, int c1, const value_t* L,
+                        const value_t* R, value_t* ring_l, value_t* ring_r) noexcept nogil:
+    """`column_captures` into the ring; the rows' own class comes from what was set aside before the strip began."""
+    cdef int b, end, lane
+    cdef uint32_t both
+    cdef const value_t* aside_l = <const value_t*>job.aside_l
+    cdef const value_t* aside_r = <const value_t*>job.aside_r
     cdef int64_t at, ring
-    cdef uint64_t rest
-    cdef int later = t.col_class[j + 1]
-    for b in range(t.col_class[j], later):
-        rest = t.col_masks[b] & chunk.union_
-        ring = <int64_t>(b - t.col_class[j] if aside else t.slot[b]) * WIDTH
-        while rest:
-            square = madn_lowest(rest)
-            rest &= rest - 1
-            for c in range(chunk.count[square]):
-                lane = chunk.lane[square][c]
-                home = chunk.home[square][c]
-                if t.mirrored and home >= later:
-                    at = t.start[b] + home
-                    ring_l[ring + lane] = L[at]
-                    ring_r[ring + lane] = R[at]
-                else:
-                    at = t.start[home] + b
-                    ring_l[ring + lane] = -R[at]
-                    ring_r[ring + lane] = -L[at]
+    if t.mirrored and c0 < t.col_class[chunk.strip + 1]:
+        end = t.col_class[chunk.strip + 1]
+        for b in range(c0, end):
+            both = overlaps(chunk.turned, t.col_masks[b])
+            at = <int64_t>(b - t.col_class[chunk.strip]) * LANES
+            ring = <int64_t>t.slot[b] * LANES
+            while both:
+                lane = madn_lowest(both)
+                both &= both - 1
+                ring_l[ring + lane] = aside_l[at + lane]
+                ring_r[ring + lane] = aside_r[at + lane]
+        c0 = end
+    column_captures(t, chunk, g, c0, c1, L, R, ring_l, ring_r, t.slot)
 
 
-cdef void copy_captured(const Tables* t, const Chunk* chunk, int j, const value_t* from_l, const value_t* from_r,
-                        value_t* ring_l, value_t* ring_r) noexcept nogil:
-    """As `capture_slots`, for the rows' own class, from what was set aside before the strip began."""
-    cdef int b, square, c, lane
-    cdef int64_t ring, aside
-    cdef uint64_t rest
-    for b in range(t.col_class[j], t.col_class[j + 1]):
-        rest = t.col_masks[b] & chunk.union_
-        ring = <int64_t>t.slot[b] * WIDTH
-        aside = <int64_t>(b - t.col_class[j]) * WIDTH
-        while rest:
-            square = madn_lowest(rest)
-            rest &= rest - 1
-            for c in range(chunk.count[square]):
-                lane = chunk.lane[square][c]
-                ring_l[ring + lane] = from_l[aside + lane]
-                ring_r[ring + lane] = from_r[aside + lane]
+cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
+               value_t* ring_l, value_t* ring_r) noexcept nogil:
+    """Bring the stored values of columns c0..c1-1 into the ring, without the slots of captures."""
+    cdef int b, k, lane, n
+    cdef const value_t* rows_l[LANES]
+    cdef const value_t* rows_r[LANES]
+    cdef value_t block_l[LANES * LANES]
+    cdef value_t block_r[LANES * LANES]
+    cdef int64_t ring
+    for b in range(c0, c1, 16):
+        n = min(<int>LANES, c1 - b)
+        for lane in range(LANES):
+            rows_l[lane] = L + t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
+            rows_r[lane] = R + t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
+        if value_t is int32_t:
+            transpose_i(rows_l, block_l)
+            transpose_i(rows_r, block_r)
+        else:
+            transpose_d(rows_l, block_l)
+            transpose_d(rows_r, block_r)
+        for k in range(n):
+            ring = <int64_t>t.slot[b + k] * LANES
+            for lane in range(LANES):
+                ring_l[ring + lane] = -block_r[k * LANES + lane]
+                ring_r[ring + lane] = -block_l[k * LANES + lane]
 
 
-cdef void load_class(const Tables* t, const Chunk* chunk, int j, bint earlier, const value_t* L, const value_t* R,
-                     value_t* ring_l, value_t* ring_r) noexcept nogil:
-    """Bring the stored values of column class j into the ring, without the slots of captures.
-
-    `earlier`: a mirrored component keeps this class only with rows and columns exchanged (its slots are right).
-    """
+cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
+                       value_t* ring_l, value_t* ring_r) noexcept nogil:
+    """As `load`, for classes before the rows' own in a mirrored component: kept exchanged, captures included."""
     cdef int b, lane
     cdef int64_t ring, at
-    for b in range(t.col_class[j], t.col_class[j + 1]):
-        ring = <int64_t>t.slot[b] * WIDTH
-        if earlier:
-            at = t.start[b] + chunk.row
-            for lane in range(WIDTH):
-                ring_l[ring + lane] = L[at + lane]
-                ring_r[ring + lane] = R[at + lane]
-        else:
-            for lane in range(WIDTH):
-                at = t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
-                ring_l[ring + lane] = -R[at]
-                ring_r[ring + lane] = -L[at]
+    for b in range(c0, c1):
+        ring = <int64_t>t.slot[b] * LANES
+        at = t.start[b] + chunk.row
+        for lane in range(LANES):
+            ring_l[ring + lane] = L[at + lane]
+            ring_r[ring + lane] = R[at + lane]
 
 
-cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int n, const value_t** bases_l,
+cdef inline void options(const int32_t* first, const int8_t* kind, const int64_t* offset, const value_t** bases_l,
+                         const value_t** bases_r, const value_t** out) noexcept nogil:
+    """The option vectors of one state, roll after roll: after a 6 the same side moves again."""
+    cdef int o, begin = first[0], six = first[5], end = first[6]
+    for o in range(begin, six):
+        out[o - begin] = bases_r[kind[o]] + offset[o]
+    for o in range(six, end):
+        out[o - begin] = bases_l[kind[o]] + offset[o]
+
+
+cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
                     const value_t** bases_r, value_t* sums) noexcept nogil:
-    """sums[lane][b - c0] = what the row player expects from the rolls it can use (six times the value)."""
-    cdef int lane, roll, a
-    cdef value_t* total
-    cdef const int32_t* first
+    """sums[b - c0][lane] = what the row player expects from the rolls it can use (six times the value)."""
+    cdef int lane, a, b
+    cdef const value_t* option[MAX_OPTIONS]
+    cdef const value_t* rows[LANES]
+    cdef value_t block[LANES * LANES]
     for lane in range(chunk.rows):
         a = chunk.row + lane
-        total = sums + <int64_t>lane * t.widest
-        memset(total, 0, n * sizeof(value_t))
-        first = t.row_first + 6 * a
-        for roll in range(5):
-            add_best(total, bases_r, t.row_kind, t.row_offset, first[roll], first[roll + 1], c0, n)
-        add_best(total, bases_l, t.row_kind, t.row_offset, first[5], first[6], c0, n)
-
-
-cdef inline void column_moves(const Tables* t, int b, const value_t** bases_l, const value_t** bases_r,
-                              value_t* total) noexcept nogil:
-    """total[lane] = what the column player expects from the rolls it can use, against each row of the chunk."""
-    cdef int roll
-    cdef const int32_t* first = t.col_first + 6 * b
-    for roll in range(WIDTH):
-        total[roll] = 0
-    for roll in range(5):
-        add_best(total, bases_r, t.col_kind, t.col_offset, first[roll], first[roll + 1], 0, WIDTH)
-    add_best(total, bases_l, t.col_kind, t.col_offset, first[5], first[6], 0, WIDTH)
-
-
-cdef void settle_class(const Tables* t, const Chunk* chunk, int j, int c0, const value_t** bases_l,
-                       const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
-                       double bias) noexcept nogil:
-    """Compute the positions of column class j, both sides to move, and leave them in the ring."""
-    cdef int b, lane
-    cdef int64_t ring
-    cdef value_t rows[WIDTH]
-    cdef value_t cols[WIDTH]
-    cdef double x, y
-    cdef const double* s0
-    cdef const double* s1
-    cdef const double* s2
-    cdef const double* s3
-    for b in range(t.col_class[j], t.col_class[j + 1]):
-        column_moves(t, b, bases_l, bases_r, cols)
-        for lane in range(WIDTH):
-            rows[lane] = sums[<int64_t>lane * t.widest + (b - c0)]
-        s0 = chunk.solve[0][t.col_loss[b]]
-        s1 = chunk.solve[1][t.col_loss[b]]
-        s2 = chunk.solve[2][t.col_loss[b]]
-        s3 = chunk.solve[3][t.col_loss[b]]
-        ring = <int64_t>t.slot[b] * WIDTH
-        for lane in range(WIDTH):
-            x = s0[lane] * rows[lane] - s1[lane] * cols[lane] + bias
-            y = s2[lane] * rows[lane] - s3[lane] * cols[lane] + bias
+        options(t.row_first + 6 * a, t.row_kind, t.row_offset, bases_l, bases_r, option)
+        for b in range(c0, c1, 16):
             if value_t is int32_t:
-                ring_r[ring + lane] = -<int32_t>((x + ROUNDER) - ROUNDER)
-                ring_l[ring + lane] = -<int32_t>((y + ROUNDER) - ROUNDER)
+                best_total_i(option, t.row_count + 6 * a, b, sums + <int64_t>(b - c0) * LANES + lane * LANES)
             else:
-                ring_r[ring + lane] = -x
-                ring_l[ring + lane] = -y
+                best_total_d(option, t.row_count + 6 * a, b, sums + <int64_t>(b - c0) * LANES + lane * LANES)
+    for b in range(0, c1 - c0, 16):
+        for lane in range(LANES):
+            rows[lane] = sums + <int64_t>b * LANES + lane * LANES
+        if value_t is int32_t:
+            transpose_i(rows, block)
+        else:
+            transpose_d(rows, block)
+        for lane in range(LANES * LANES):
+            sums[<int64_t>b * LANES + lane] = block[lane]
+
+
+cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
+                 const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
+                 double bias) noexcept nogil:
+    """Compute columns c0..c1-1, either side to move, into the ring, solving the lost turns away."""
+    cdef int b, loss
+    cdef int64_t ring
+    cdef uint32_t both
+    cdef const value_t* option[MAX_OPTIONS]
+    cdef value_t cols[LANES]
+    cdef const value_t* rows
+    for b in range(c0, c1):
+        options(t.col_first + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        both = overlaps(chunk.turned, t.col_masks[b])
+        rows = sums + <int64_t>(b - c0) * LANES
+        ring = <int64_t>t.slot[b] * LANES
+        loss = t.col_loss[b]
+        if value_t is int32_t:
+            best_total_i(option, t.col_count + 6 * b, 0, cols)
+            settle_i(rows, cols, chunk.solve[0][loss], chunk.solve[1][loss], bias, both, ring_r + ring)
+            settle_i(rows, cols, chunk.solve[2][loss], chunk.solve[3][loss], bias, both, ring_l + ring)
+        else:
+            best_total_d(option, t.col_count + 6 * b, 0, cols)
+            settle_d(rows, cols, chunk.solve[0][loss], chunk.solve[1][loss], bias, both, ring_r + ring)
+            settle_d(rows, cols, chunk.solve[2][loss], chunk.solve[3][loss], bias, both, ring_l + ring)
 
 
 cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_t* L, value_t* R,
                      const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
-    """Store what the ring holds for columns c0..c1-1 and note the largest change of a position."""
-    cdef int lane, b
-    cdef int64_t pairs = 0
-    cdef int64_t at
-    cdef uint64_t squares
-    cdef value_t* to_l
-    cdef value_t* to_r
-    cdef value_t new_l, new_r, dl, dr, most
-    for lane in range(chunk.rows):
-        squares = t.row_turned[chunk.row + lane]
-        to_l = L + t.start[chunk.row + lane]
-        to_r = R + t.start[chunk.row + lane]
-        most = 0
-        for b in range(c0, c1):
-            at = <int64_t>t.slot[b] * WIDTH + lane
-            new_l = -ring_r[at]
-            new_r = -ring_l[at]
-            dl = new_l - to_l[b]
-            dr = new_r - to_r[b]
-            to_l[b] = new_l
-            to_r[b] = new_r
-            dl = larger(dl, -dl)
-            dr = larger(dr, -dr)
-            dl = larger(dl, dr)
-            if squares & t.col_masks[b]:
-                dl = 0
+    """Store what the ring holds for columns c0..c1-1; note the largest change of a position and how many there are."""
+    cdef int b, k, lane, n, pairs = 0
+    cdef const value_t* rows[LANES]
+    cdef value_t fresh_l[LANES * LANES]
+    cdef value_t fresh_r[LANES * LANES]
+    cdef value_t most[LANES]
+    cdef value_t edge[LANES]
+    cdef value_t* to
+    cdef uint32_t both
+    for k in range(LANES):
+        most[k] = 0
+    for b in range(c0, c1, 16):
+        n = min(<int>LANES, c1 - b)
+        for k in range(LANES):
+            rows[k] = ring_r + <int64_t>t.slot[b + (k if k < n else 0)] * LANES
+        if value_t is int32_t:
+            transpose_i(rows, fresh_l)
+        else:
+            transpose_d(rows, fresh_l)
+        for k in range(LANES):
+            rows[k] = ring_l + <int64_t>t.slot[b + (k if k < n else 0)] * LANES
+        if value_t is int32_t:
+            transpose_i(rows, fresh_r)
+        else:
+            transpose_d(rows, fresh_r)
+        for lane in range(chunk.rows):
+            both = overlaps(t.col_masks + b, chunk.turned[lane]) | (<uint32_t>0xffff << n & 0xffff)
+            pairs += LANES - bits(both)
+            to = L + t.start[chunk.row + lane] + b
+            if n == LANES:
+                exchange(to, fresh_l + lane * LANES, both, most)
+                exchange(R + t.start[chunk.row + lane] + b, fresh_r + lane * LANES, both, most)
             else:
-                pairs += 1
-            most = larger(most, dl)
-        if most > found.change:
-            found.change = <double>most
+                for k in range(n):
+                    edge[k] = to[k]
+                exchange(edge, fresh_l + lane * LANES, both, most)
+                for k in range(n):
+                    to[k] = edge[k]
+                to = R + t.start[chunk.row + lane] + b
+                for k in range(n):
+                    edge[k] = to[k]
+                exchange(edge, fresh_r + lane * LANES, both, most)
+                for k in range(n):
+                    to[k] = edge[k]
+    found.change = 0
+    for k in range(LANES):
+        found.change = max(found.change, <double>most[k])
     found.updates += 2 * pairs
 
 
-cdef void row_capture_slots(const Tables* t, const Chunk* chunk, int c0, value_t* L, value_t* R) noexcept nogil:
+cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, value_t* most) noexcept nogil:
+    if value_t is int32_t:
+        replace_i(to, fresh, ignored, most)
+    else:
+        replace_d(to, fresh, ignored, most)
+
+
+cdef inline int bits(uint32_t x) noexcept nogil:
+    return madn_popcount(x)
+
+
+cdef void row_captures(const Tables* t, const Chunk* chunk, value_t* L, value_t* R) noexcept nogil:
     """Fill the slots of the chunk's rows where both stand on one square with the value after the row's capture."""
-    cdef int lane, square, i, a, b, home
+    cdef int lane, square, i, b, home
+    cdef int c0 = t.col_class[chunk.strip] if t.mirrored else 0
     cdef uint64_t rest
     cdef value_t* to_l
     cdef value_t* to_r
     for lane in range(chunk.rows):
-        a = chunk.row + lane
-        to_l = L + t.start[a]
-        to_r = R + t.start[a]
-        rest = t.row_turned[a]
+        to_l = L + t.start[chunk.row + lane]
+        to_r = R + t.start[chunk.row + lane]
+        rest = chunk.turned[lane]
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            for i in range(t.hold_first[square], t.hold_first[square + 1]):
+            for i in range(t.hold_group[square * (t.groups + 1)], t.hold_group[square * (t.groups + 1) + t.groups]):
                 b = t.hold_state[i]
                 if b >= c0:
                     home = t.hold_home[i]
@@ -350,57 +384,67 @@ cdef void row_capture_slots(const Tables* t, const Chunk* chunk, int c0, value_t
                     to_r[b] = to_r[home]
 
 
-cdef inline void note(Extreme* best, double value, int row, int column, int column_moves_) noexcept nogil:
+cdef inline void note(Extreme* best, double value, int row, int column, bint column_moves) noexcept nogil:
     best.value = value
     best.row = row
     best.column = column
-    best.column_moves = column_moves_
+    best.column_moves = column_moves
 
 
-cdef void examine_class(const Tables* t, const Chunk* chunk, int j, int c0, const value_t** bases_l,
-                        const value_t** bases_r, const value_t* sums, const value_t* ring_l, const value_t* ring_r,
-                        Findings* found) noexcept nogil:
-    """Compare the stored positions of class j (in the ring) with what their successors say; note the extremes."""
+cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
+                  const value_t** bases_r, const value_t* sums, const value_t* ring_l, const value_t* ring_r,
+                  Findings* found) noexcept nogil:
+    """Compare the stored columns c0..c1-1 (in the ring) with what their successors say; note the extremes."""
     cdef int b, lane, a
     cdef int64_t ring
-    cdef value_t cols[WIDTH]
+    cdef uint32_t both
+    cdef const value_t* option[MAX_OPTIONS]
+    cdef value_t cols[LANES]
     cdef double l, r, d
-    for b in range(t.col_class[j], t.col_class[j + 1]):
-        column_moves(t, b, bases_l, bases_r, cols)
-        ring = <int64_t>t.slot[b] * WIDTH
+    for b in range(c0, c1):
+        options(t.col_first + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        if value_t is int32_t:
+            best_total_i(option, t.col_count + 6 * b, 0, cols)
+        else:
+            best_total_d(option, t.col_count + 6 * b, 0, cols)
+        both = overlaps(chunk.turned, t.col_masks[b])
+        ring = <int64_t>t.slot[b] * LANES
         for lane in range(chunk.rows):
-            a = chunk.row + lane
-            if t.row_turned[a] & t.col_masks[b]:
+            if both >> lane & 1:
                 continue
+            a = chunk.row + lane
             l = -<double>ring_r[ring + lane]
             r = -<double>ring_l[ring + lane]
-            d = fabs(<double>sums[<int64_t>lane * t.widest + (b - c0)]
+            d = fabs(<double>sums[<int64_t>(b - c0) * LANES + lane]
                      - (6 - (t.row_loss[a] & 1)) * l + (t.row_loss[a] >> 1) * r)
             if d > found.residual.value:
-                note(&found.residual, d, a, b, 0)
+                note(&found.residual, d, a, b, False)
             d = fabs(<double>cols[lane] + (6 - (t.col_loss[b] & 1)) * r - (t.col_loss[b] >> 1) * l)
             if d > found.residual.value:
-                note(&found.residual, d, a, b, 1)
+                note(&found.residual, d, a, b, True)
             if l > found.most.value:
-                note(&found.most, l, a, b, 0)
+                note(&found.most, l, a, b, False)
             if -r > found.most.value:
-                note(&found.most, -r, a, b, 1)
+                note(&found.most, -r, a, b, True)
             if l < found.least.value:
-                note(&found.least, l, a, b, 0)
+                note(&found.least, l, a, b, False)
             if -r < found.least.value:
-                note(&found.least, -r, a, b, 1)
+                note(&found.least, -r, a, b, True)
 
 
-cdef struct Job:         # one pass over one chunk
-    int strip, row, rows
-    bint examine         # read only: residual and extremes instead of new values
-    double skip_below    # leave a group alone when its inputs have moved by less than this since it was computed
-    double bias
-    const double* inflow # by group: how much what the strip reads has moved
-    double* pending      # by group: the same, added up since the group was last computed
-    double* moved        # by group, out: how much it moved in this pass
-    void* aside_l        # captures inside the rows' own class (mirrored components)
-    void* aside_r
+cdef bint settled(const Tables* t, const Job* job, int g, int j) noexcept nogil:
+    """Whether group g, computed from class j on, may be left alone; keeps its account of what moved."""
+    cdef double moved = job.inflow[g]
+    cdef int before = g - 1
+    while before >= 0 and t.group_class[before + 1] > j - 6:
+        moved = max(moved, job.moved[before])
+        before -= 1
+    job.pending[g] += moved
+    job.moved[g] = 0
+    if job.pending[g] < job.skip_below:
+        return True
+    job.pending[g] = 0
+    return False
 
 
 cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, value_t* scratch,
@@ -412,12 +456,12 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
     cdef const value_t* cols_l[MAX_KINDS]
     cdef const value_t* cols_r[MAX_KINDS]
     cdef value_t* ring_l = scratch
-    cdef value_t* ring_r = ring_l + <int64_t>t.ring * WIDTH
-    cdef value_t* sums = ring_r + <int64_t>t.ring * WIDTH
-    cdef int kind, g, j, c0, c1, lowest, loaded, before
-    cdef double moved
+    cdef value_t* ring_r = ring_l + <int64_t>t.ring * LANES
+    cdef value_t* sums = ring_r + <int64_t>t.ring * LANES
+    cdef int kind, g, j, c0, c1, have, earliest
+    cdef int lowest = job.strip if t.mirrored else 0
     cdef bint touched = False
-    describe(t, job.row, job.rows, &chunk)
+    describe(t, job.strip, job.row, job.rows, &chunk)
     rows_l[0] = L
     rows_r[0] = R
     cols_l[0] = ring_l
@@ -427,250 +471,53 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
         rows_r[kind] = <const value_t*>t.row_exit_r[kind]
         cols_l[kind] = <const value_t*>t.col_exit_l[kind] + job.row
         cols_r[kind] = <const value_t*>t.col_exit_r[kind] + job.row
-    lowest = job.strip if t.mirrored else 0
-    loaded = -1                       # the ring holds the classes up to this one
+    have = 0                          # the ring holds the columns before this one that are in reach
     for g in range(t.groups):
         if t.group_class[g + 1] <= lowest:
             continue
-        j = t.group_class[g] if t.group_class[g] > lowest else lowest
+        j = max(t.group_class[g], lowest)
         c0 = t.col_class[j]
         c1 = t.col_class[t.group_class[g + 1]]
-        if not job.examine:
-            moved = job.inflow[g]
-            before = g - 1
-            while before >= 0 and t.group_class[before + 1] > j - 6:
-                moved = max(moved, job.moved[before])
-                before -= 1
-            job.pending[g] += moved
-            job.moved[g] = 0
-            if job.pending[g] < job.skip_below:
-                continue
-            job.pending[g] = 0
-            touched = True
-        if loaded < j - 1:
-            for before in range(max(0, j - 6, loaded + 1), j):
-                load_class(t, &chunk, before, before < lowest, L, R, ring_l, ring_r)
-                if before >= lowest:
-                    if t.mirrored and before == job.strip:
-                        copy_captured(t, &chunk, before, <value_t*>job.aside_l, <value_t*>job.aside_r, ring_l, ring_r)
-                    else:
-                        capture_slots(t, &chunk, before, L, R, ring_l, ring_r, False)
-        row_moves(t, &chunk, c0, c1 - c0, rows_l, rows_r, sums)
-        for j in range(j, t.group_class[g + 1]):
-            if job.examine:
-                load_class(t, &chunk, j, False, L, R, ring_l, ring_r)
-                examine_class(t, &chunk, j, c0, cols_l, cols_r, sums, ring_l, ring_r, found)
-            else:
-                settle_class(t, &chunk, j, c0, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
-            if t.mirrored and j == job.strip:
-                copy_captured(t, &chunk, j, <value_t*>job.aside_l, <value_t*>job.aside_r, ring_l, ring_r)
-            else:
-                capture_slots(t, &chunk, j, L, R, ring_l, ring_r, False)
-        loaded = t.group_class[g + 1] - 1
-        if not job.examine:
-            found.change = 0
+        if not job.examine and settled(t, job, g, j):
+            continue
+        earliest = max(have, t.col_class[max(0, j - 6)])
+        if earliest < t.col_class[lowest]:
+            load_earlier(t, &chunk, earliest, t.col_class[lowest], L, R, ring_l, ring_r)
+            earliest = t.col_class[lowest]
+        if earliest < c0:
+            load(t, &chunk, earliest, c0, L, R, ring_l, ring_r)
+            fill_captures(t, &chunk, job, group_of(t, earliest, g), earliest, c0, L, R, ring_l, ring_r)
+        if job.examine:
+            load(t, &chunk, c0, c1, L, R, ring_l, ring_r)
+        fill_captures(t, &chunk, job, g, c0, c1, L, R, ring_l, ring_r)
+        row_moves(t, &chunk, c0, c1, rows_l, rows_r, sums)
+        if job.examine:
+            examine(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, found)
+        else:
+            settle(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
             write_back(t, &chunk, c0, c1, L, R, ring_l, ring_r, found)
             job.moved[g] = found.change
+            touched = True
+        have = c1
     if touched:
-        row_capture_slots(t, &chunk, t.col_class[lowest], L, R)
+        row_captures(t, &chunk, L, R)
 
 
-cdef class Component:
-    """The two matrices of a pair of finish zones, and the passes over them.
-
-    Built by `madn.solver.components`, which owns the arrays and says what each holds.
-    """
-
-    cdef Tables t
-    cdef list kept               # keeps the arrays alive that the tables point into
-    cdef bint wide
-    cdef object L, R, scratch, aside
-    cdef readonly object moved_by_strip   # [strip, group]: how much the strip's group moved in its last pass
-    cdef object moved, pending, inflow    # [chunk, group], [chunk, group], [group]
-    cdef int largest_strip
-
-    def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
-                 group_class, int ring, bint mirrored):
-        cdef Tables* t = &self.t
-        self.kept = []
-        self.L, self.R = L, R
-        self.wide = L.dtype == np.float64
-        t.mirrored = mirrored
-        t.columns = columns.size
-        t.pieces = rows.rules.pieces
-        t.squares = rows.rules.squares
-        t.ring = ring
-        t.row_class = self.int32(rows.class_start)
-        t.strips = len(rows.class_start) - 1
-        t.col_class = self.int32(columns.class_start)
-        t.group_class = self.int32(group_class)
-        t.groups = len(group_class) - 1
-        sizes = np.diff(rows.class_start)
-        chunks = np.concatenate([[0], np.cumsum((sizes + WIDTH - 1) // WIDTH)]).astype(np.int32)
-        t.first_chunk = self.int32(chunks)
-        t.widest = int(np.diff(columns.class_start[group_class]).max())
-        t.start = self.int64(start)
-        t.row_first = self.int32(rows.moves.first)
-        t.row_kind = self.int8(rows.moves.kind)
-        t.row_offset = self.int64(row_offset)
-        t.row_loss = self.int8(2 * rows.moves.lost + rows.moves.lost_six)
-        t.row_turned = self.uint64(rows.turned)
-        t.row_without = self.int32(rows.without.ravel())
-        t.col_first = self.int32(columns.moves.first)
-        t.col_kind = self.int8(columns.moves.kind)
-        t.col_offset = self.int64(column_offset)
-        t.col_loss = self.int8(2 * columns.moves.lost + columns.moves.lost_six)
-        t.col_masks = self.uint64(columns.masks)
-        t.slot = self.int32(slot)
-        held, states, home = columns.holders
-        t.hold_first = self.int32(held)
-        t.hold_state = self.int32(states)
-        t.hold_home = self.int32(home)
-        for kind in range(MAX_KINDS):
-            t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL
-        for kind, (l, r) in enumerate(row_exits, 1):
-            t.row_exit_l[kind] = self.address(l)
-            t.row_exit_r[kind] = self.address(r)
-        for kind, (l, r) in enumerate(column_exits, 1):
-            t.col_exit_l[kind] = self.address(l)
-            t.col_exit_r[kind] = self.address(r)
-        self.moved_by_strip = np.zeros((t.strips, t.groups))
-        self.moved = np.zeros((chunks[-1], t.groups))
-        self.pending = np.full((chunks[-1], t.groups), np.inf)
-        self.inflow = np.zeros(t.groups)
-        self.largest_strip = int(sizes.max())
-
-    cdef const int32_t* int32(self, array) except NULL:
-        cdef const int32_t[::1] view = np.ascontiguousarray(array, np.int32)
-        self.kept.append(view)
-        return &view[0] if view.shape[0] else <const int32_t*>1
-
-    cdef const int8_t* int8(self, array) except NULL:
-        cdef const int8_t[::1] view = np.ascontiguousarray(array, np.int8)
-        self.kept.append(view)
-        return &view[0] if view.shape[0] else <const int8_t*>1
-
-    cdef const int64_t* int64(self, array) except NULL:
-        cdef const int64_t[::1] view = np.ascontiguousarray(array, np.int64)
-        self.kept.append(view)
-        return &view[0] if view.shape[0] else <const int64_t*>1
-
-    cdef const uint64_t* uint64(self, array) except NULL:
-        cdef const uint64_t[::1] view = np.ascontiguousarray(array, np.uint64)
-        self.kept.append(view)
-        return &view[0] if view.shape[0] else <const uint64_t*>1
-
-    cdef void* address(self, array) except NULL:
-        cdef const int32_t[::1] narrow
-        cdef const double[::1] wide
-        self.kept.append(array)
-        if self.wide:
-            wide = array
-            return <void*>&wide[0]
-        narrow = array
-        return <void*>&narrow[0]
-
-    def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double bias=0.0):
-        """Pass over strips first..end-1, and return what was found.
-
-        A sweep returns (largest change, positions computed, 0, 0); an examination returns the extremes
-        (residual, least, most) as (value, row, column, column moves) each. Values are in stored units.
-        """
-        cdef int64_t ring = 2 * <int64_t>self.t.ring * WIDTH + <int64_t>self.t.widest * WIDTH
-        dtype = np.float64 if self.wide else np.int32
-        if self.scratch is None or self.scratch.shape[0] < threads:
-            self.scratch = np.zeros((threads, ring), dtype)
-            if self.t.mirrored:
-                chunks = (self.largest_strip + WIDTH - 1) // WIDTH
-                self.aside = np.zeros((2, chunks, self.largest_strip * WIDTH), dtype)
-            else:
-                self.aside = np.zeros((2, 1, 1), dtype)
-        if self.wide:
-            return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
-                                      skip_below, bias)
-        return run_strips[int32_t](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
-                                   skip_below, bias)
+cdef inline int group_of(const Tables* t, int column, int g) noexcept nogil:
+    """The group of a column that lies in or before group g."""
+    while t.col_class[t.group_class[g]] > column:
+        g -= 1
+    return g
 
 
-cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, ::1] aside,
-                int first, int end, int threads, bint examine, double skip_below, double bias):
-    cdef Tables* t = &c.t
-    cdef double[:, ::1] by_strip = c.moved_by_strip
-    cdef double[:, ::1] moved = c.moved
-    cdef double[:, ::1] pending = c.pending
-    cdef double[::1] inflow = c.inflow
-    cdef int most_chunks = 1 + (c.largest_strip + WIDTH - 1) // WIDTH
-    cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
-    cdef Job* jobs = <Job*>calloc(most_chunks, sizeof(Job))
-    cdef Findings total
-    cdef int strip, k, n, row, g, team
-    cdef double change = 0
-    total.updates = 0
-    total.residual.value = 0
-    total.least.value = 2.0 ** 62
-    total.most.value = -total.least.value
-    if found == NULL or jobs == NULL:
-        free(found)
-        free(jobs)
-        raise MemoryError
-    try:
-        for strip in range(first, end):
-            n = t.first_chunk[strip + 1] - t.first_chunk[strip]
-            if n == 0:
-                continue
-            if not examine:
-                gather_inflow(t, strip, &by_strip[0, 0], &inflow[0])
-            for k in range(n):
-                row = t.row_class[strip] + k * WIDTH
-                jobs[k].strip = strip
-                jobs[k].row = row
-                jobs[k].rows = min(<int>WIDTH, t.row_class[strip + 1] - row)
-                jobs[k].examine = examine
-                jobs[k].skip_below = skip_below
-                jobs[k].bias = bias
-                jobs[k].inflow = &inflow[0]
-                jobs[k].pending = &pending[t.first_chunk[strip] + k, 0]
-                jobs[k].moved = &moved[t.first_chunk[strip] + k, 0]
-                if t.mirrored:
-                    jobs[k].aside_l = &aside[0, k, 0]
-                    jobs[k].aside_r = &aside[1, k, 0]
-                found[k] = total
-                found[k].updates = 0
-            team = threads
-            with nogil:
-                if t.mirrored:
-                    for k in prange(n, num_threads=team, schedule="dynamic"):
-                        set_aside(t, &jobs[k], &L[0], &R[0])
-                for k in prange(n, num_threads=team, schedule="dynamic"):
-                    run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[threadid(), 0], &found[k])
-            for k in range(n):
-                total.updates += found[k].updates
-                if found[k].residual.value > total.residual.value:
-                    total.residual = found[k].residual
-                if found[k].least.value < total.least.value:
-                    total.least = found[k].least
-                if found[k].most.value > total.most.value:
-                    total.most = found[k].most
-            if not examine:
-                for g in range(t.groups):
-                    by_strip[strip, g] = 0
-                    for k in range(n):
-                        by_strip[strip, g] = max(by_strip[strip, g], jobs[k].moved[g])
-                    change = max(change, by_strip[strip, g])
-    finally:
-        free(found)
-        free(jobs)
-    if examine:
-        return tuple([(e.value, e.row, e.column, bool(e.column_moves))
-                      for e in (total.residual, total.least, total.most)])
-    return change, total.updates
-
-
-cdef void set_aside(const Tables* t, const Job* job, const value_t* L, const value_t* R) noexcept nogil:
+cdef void set_aside(const Tables* t, const Job* job, const value_t* L, const value_t* R,
+                    const int32_t* in_order) noexcept nogil:
     """Note the captures inside the rows' own class while the strip is still as the last sweep left it."""
     cdef Chunk chunk
-    describe(t, job.row, job.rows, &chunk)
-    capture_slots(t, &chunk, job.strip, L, R, <value_t*>job.aside_l, <value_t*>job.aside_r, True)
+    cdef int c0 = t.col_class[job.strip], c1 = t.col_class[job.strip + 1]
+    describe(t, job.strip, job.row, job.rows, &chunk)
+    column_captures(t, &chunk, group_of(t, c0, t.groups - 1), c0, c1, L, R, <value_t*>job.aside_l,
+                    <value_t*>job.aside_r, in_order - c0)
 
 
 cdef void gather_inflow(const Tables* t, int strip, const double* moved, double* inflow) noexcept nogil:

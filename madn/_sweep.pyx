@@ -2,3 +2,4 @@
 """The sweep kernels for any processor."""
 
 include "_sweep.pxi"
+include "_component.pxi"

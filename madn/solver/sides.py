@@ -92,16 +92,14 @@ class Side:
         return out
 
     @cached_property
-    def holders(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """(first, state, captured): states `state[first[q]:first[q + 1]]` hold square q; `captured` is each without it."""
-        first, states, captured = [0], [], []
+    def holders(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
+        """For each square: the states that hold it, ascending, and each of them with that piece in the box."""
+        out = []
         for q in range(self.rules.squares):
             bit = np.uint64(1 << q)
-            held = np.flatnonzero(self.masks & bit).astype(np.int32)
-            states.append(held)
-            captured.append(self.index(self.masks[held] ^ bit))
-            first.append(first[-1] + len(held))
-        return np.array(first, np.int32), np.concatenate(states), np.concatenate(captured)
+            states = np.flatnonzero(self.masks & bit).astype(np.int32)
+            out.append((states, self.index(self.masks[states] ^ bit)))
+        return out
 
     @cached_property
     def moves(self) -> "Moves":

@@ -1,0 +1,49 @@
+"""Names the machine a benchmark ran on; every benchmark prints it beside its numbers."""
+
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+
+from madn import _core
+
+
+def hardware() -> dict[str, str | int | float | bool | None]:
+    """Processor, memory and the versions that matter for speed; None where this system does not say."""
+    return {
+        "cpu": cpu_model(),
+        "cores": cores(),
+        "memory_gib": memory_gib(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "compiler": _core.compiler(),
+        "openmp": _core.openmp(),
+        "avx2": _core.has_avx2(),
+    }
+
+
+def cpu_model() -> str | None:
+    """The processor's name: Linux tells it in a file, other systems through `platform`."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or None
+
+
+def cores() -> int | None:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def memory_gib() -> float | None:
+    """The memory of the machine in GiB."""
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -1,0 +1,73 @@
+"""Times ranking: round trips (unrank, then rank) of random IDs of the standard game, on one core.
+
+Prints one JSON object. Rates are medians over several runs, in round trips a second.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter
+
+import numpy as np
+from hardware import hardware
+
+from madn._core import Ranking
+
+VECTOR, SCALAR = 1_000_000, 20_000
+
+
+def seconds(work: Callable[[], object], runs: int) -> float:
+    """The median time of some runs, after one to warm up."""
+    work()
+    times = []
+    for _ in range(runs):
+        start = perf_counter()
+        work()
+        times.append(perf_counter() - start)
+    return median(times)
+
+
+def measure(pieces: int, squares: int, runs: int) -> dict[str, object]:
+    """Rates of one game; raises if a round trip does not come back to its ID."""
+    ranking = Ranking(pieces, squares)
+    ids = np.random.default_rng(0).integers(0, ranking.positions, VECTOR)
+    few = ids[:SCALAR].tolist()
+    own, other = ranking.unrank_many(ids)
+    if not np.array_equal(ranking.rank_many(own, other), ids):
+        raise SystemExit(f"ranking of {pieces} pieces on {squares} squares is not a bijection")
+    round_trip = seconds(lambda: ranking.rank_many(*ranking.unrank_many(ids)), runs)
+    unrank = seconds(lambda: ranking.unrank_many(ids), runs)
+    rank = seconds(lambda: ranking.rank_many(own, other), runs)
+    scalar = seconds(lambda: [ranking.rank(*ranking.unrank(z)) for z in few], runs)
+    return {
+        "pieces": pieces,
+        "squares": squares,
+        "positions": ranking.positions,
+        "round_trips_per_second": round(VECTOR / round_trip),
+        "unrank_ns": round(unrank / VECTOR * 1e9, 1),
+        "rank_ns": round(rank / VECTOR * 1e9, 1),
+        "scalar_round_trips_per_second": round(SCALAR / scalar),
+    }
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=11, help="runs to take the median of (default 11)")
+    runs = parser.parse_args().runs
+    games = [measure(pieces, 40, runs) for pieces in range(1, 7)]
+    standard = games[3]["round_trips_per_second"]
+    report = {
+        "benchmark": "ranking",
+        "hardware": hardware(),
+        "threads": 1,
+        "runs": runs,
+        "round_trips_per_second": standard,
+        "games": games,
+    }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+# The extension type around the loops of `_sweep.pxi`: it owns the tables and runs strips in parallel.
+
+STOP = 2 ** 31 - 1       # ends a list of ascending columns
+
+
+cdef class Component:
+    """The two matrices of a pair of finish zones, and the passes over them.
+
+    Built by `madn.solver.components`, which owns the arrays and says what each holds.
+    """
+
+    cdef Tables t
+    cdef list kept               # keeps the arrays alive that the tables point into
+    cdef bint wide
+    cdef object L, R, scratch, aside, in_order
+    cdef object by_strip         # [strip, group]: how much it moved in its last pass
+    cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
+    cdef object inflow           # [group]
+    cdef int largest_strip
+
+    def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
+                 group_class, int ring, bint mirrored):
+        cdef Tables* t = &self.t
+        self.kept = []
+        self.L, self.R = L, R
+        self.wide = L.dtype == np.float64
+        t.mirrored = mirrored
+        t.pieces = rows.rules.pieces
+        t.squares = rows.rules.squares
+        t.ring = ring
+        t.strips = len(rows.class_start) - 1
+        t.groups = len(group_class) - 1
+        sizes = np.diff(rows.class_start)
+        chunks = np.concatenate([[0], np.cumsum((sizes + LANES - 1) // LANES)])
+        all_chunks = int(chunks.max())
+        t.row_class = self.int32(rows.class_start)
+        t.col_class = self.int32(columns.class_start)
+        t.group_class = self.int32(group_class)
+        t.first_chunk = self.int32(chunks)
+        t.widest = int(np.diff(columns.class_start[group_class]).max()) + LANES
+        t.start = self.int64(start)
+        t.row_first = self.int32(rows.moves.first)
+        t.row_count = self.int8(np.diff(rows.moves.first))
+        t.row_kind = self.int8(rows.moves.kind)
+        t.row_offset = self.int64(row_offset)
+        t.row_loss = self.int8(2 * rows.moves.lost + rows.moves.lost_six)
+        t.row_pips = self.int32(rows.pips)
+        t.row_turned = self.uint64(rows.turned)
+        t.row_without = self.int32(rows.without.ravel())
+        t.col_first = self.int32(columns.moves.first)
+        t.col_count = self.int8(np.diff(columns.moves.first))
+        t.col_kind = self.int8(columns.moves.kind)
+        t.col_offset = self.int64(column_offset)
+        t.col_loss = self.int8(2 * columns.moves.lost + columns.moves.lost_six)
+        t.col_masks = self.uint64(columns.masks)
+        t.slot = self.int32(slot)
+        states, home = zip(*columns.holders)
+        starts = columns.class_start[group_class]
+        ends = np.cumsum([0, *(len(of_square) + 1 for of_square in states)])     # each list ends with a stop
+        t.hold_group = self.int32(np.concatenate([
+            ends[q] + np.searchsorted(of_square, starts) for q, of_square in enumerate(states)]))
+        t.hold_state = self.int32(np.concatenate([np.append(of_square, STOP) for of_square in states]))
+        t.hold_home = self.int32(np.concatenate([np.append(of_square, STOP) for of_square in home]))
+        for kind in range(MAX_KINDS):
+            t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL
+        for kind, (left, right) in enumerate(row_exits, 1):
+            t.row_exit_l[kind] = self.address(left)
+            t.row_exit_r[kind] = self.address(right)
+        for kind, (left, right) in enumerate(column_exits, 1):
+            t.col_exit_l[kind] = self.address(left)
+            t.col_exit_r[kind] = self.address(right)
+        self.by_strip = np.zeros((t.strips, t.groups))
+        self.moved = np.zeros((all_chunks, t.groups))
+        self.pending = np.full((all_chunks, t.groups), np.inf)
+        self.inflow = np.zeros(t.groups)
+        self.largest_strip = int(sizes.max())
+        self.in_order = np.arange(self.largest_strip, dtype=np.int32)
+
+    cdef const int32_t* int32(self, array) except NULL:
+        cdef const int32_t[::1] view = with_room(array, np.int32)
+        self.kept.append(view)
+        return &view[0]
+
+    cdef const int8_t* int8(self, array) except NULL:
+        cdef const int8_t[::1] view = with_room(array, np.int8)
+        self.kept.append(view)
+        return &view[0]
+
+    cdef const int64_t* int64(self, array) except NULL:
+        cdef const int64_t[::1] view = with_room(array, np.int64)
+        self.kept.append(view)
+        return &view[0]
+
+    cdef const uint64_t* uint64(self, array) except NULL:
+        cdef const uint64_t[::1] view = with_room(array, np.uint64)
+        self.kept.append(view)
+        return &view[0]
+
+    cdef void* address(self, array) except NULL:
+        cdef const int32_t[::1] narrow
+        cdef const double[::1] wide
+        self.kept.append(array)
+        if self.wide:
+            wide = array
+            return <void*>&wide[0]
+        narrow = array
+        return <void*>&narrow[0]
+
+    def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double bias=0.0):
+        """Pass over strips first..end-1 and return what was found, in stored units.
+
+        A sweep returns (largest change, positions computed). An examination, which changes nothing, returns three
+        extremes (six times the residual, least value, largest value), each as (value, row, column, column moves).
+        """
+        dtype = np.float64 if self.wide else np.int32
+        if self.scratch is None or len(self.scratch) < threads:
+            self.scratch = np.zeros((threads, (2 * self.t.ring + self.t.widest) * LANES), dtype)
+            chunks = (self.largest_strip + LANES - 1) // LANES if self.t.mirrored else 1
+            self.aside = np.zeros((2, chunks, self.largest_strip * LANES), dtype)
+        if self.wide:
+            return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
+                                      skip_below, bias)
+        return run_strips[int32_t](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
+                                   skip_below, bias)
+
+
+def with_room(array, dtype):
+    """A copy with LANES more entries: vectors are read whole."""
+    return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
+
+
+cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, ::1] aside,
+                int first, int end, int threads, bint examining, double skip_below, double bias):
+    cdef Tables* t = &c.t
+    cdef double[:, ::1] by_strip = c.by_strip
+    cdef double[:, ::1] moved = c.moved
+    cdef double[:, ::1] pending = c.pending
+    cdef double[::1] inflow = c.inflow
+    cdef const int32_t[::1] in_order = c.in_order
+    cdef int most_chunks = (c.largest_strip + LANES - 1) // LANES
+    cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
+    cdef Job* jobs = <Job*>calloc(most_chunks, sizeof(Job))
+    cdef Findings total
+    cdef int strip, k, n, row, g
+    cdef double change = 0
+    total.updates = 0
+    total.residual.value = -1
+    total.least.value = 2.0 ** 62
+    total.most.value = -total.least.value
+    if found == NULL or jobs == NULL:
+        free(found)
+        free(jobs)
+        raise MemoryError
+    try:
+        for strip in range(first, end):
+            n = t.first_chunk[strip + 1] - t.first_chunk[strip]
+            if n == 0:
+                continue
+            if not examining:
+                gather_inflow(t, strip, &by_strip[0, 0], &inflow[0])
+            for k in range(n):
+                row = t.row_class[strip] + k * LANES
+                jobs[k].strip = strip
+                jobs[k].row = row
+                jobs[k].rows = min(<int>LANES, t.row_class[strip + 1] - row)
+                jobs[k].examine = examining
+                jobs[k].skip_below = skip_below
+                jobs[k].bias = bias
+                jobs[k].inflow = &inflow[0]
+                jobs[k].pending = &pending[t.first_chunk[strip] + k, 0]
+                jobs[k].moved = &moved[t.first_chunk[strip] + k, 0]
+                if t.mirrored:
+                    jobs[k].aside_l = &aside[0, k, 0]
+                    jobs[k].aside_r = &aside[1, k, 0]
+                found[k] = total
+                found[k].updates = 0
+            with nogil:
+                if t.mirrored:
+                    for k in prange(n, num_threads=threads, schedule="dynamic"):
+                        set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
+                for k in prange(n, num_threads=threads, schedule="dynamic"):
+                    run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[threadid(), 0], &found[k])
+            for k in range(n):
+                total.updates += found[k].updates
+                if found[k].residual.value > total.residual.value:
+                    total.residual = found[k].residual
+                if found[k].least.value < total.least.value:
+                    total.least = found[k].least
+                if found[k].most.value > total.most.value:
+                    total.most = found[k].most
+            if not examining:
+                for g in range(t.groups):
+                    by_strip[strip, g] = 0
+                    for k in range(n):
+                        by_strip[strip, g] = max(by_strip[strip, g], jobs[k].moved[g])
+                    change = max(change, by_strip[strip, g])
+    finally:
+        free(found)
+        free(jobs)
+    if examining:
+        return tuple([(e.value, e.row, e.column, e.column_moves)
+                      for e in (total.residual, total.least, total.most)])
+    return change, total.updates

@@ -1,0 +1,286 @@
+"""Boards and moves for a reader: notation, legal moves, applying a move, whose turn follows.
+
+Plain Python, slow and obviously right. The compiled code is checked against this file, so nothing compiled is
+used here.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from operator import index
+from typing import ClassVar, Literal, SupportsIndex
+
+from madn import drawing
+from madn.errors import IllegalMoveError, InvalidBoardError
+from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, Rules
+
+STANDARD = Rules()
+BOX = "b"
+SQUARE_NUMBERS = MAX_SQUARES + MAX_PIECES  # of the largest board
+MOVE_TEXT = re.compile(r"(b|[0-9]{1,2})([-x])([0-9]{1,2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One move in the mover's own numbers: the square it leaves, the square it ends on, whether it captures.
+
+    `start` is None for a piece out of the box. `Move.PASS`, a lost turn, has neither start nor end. A move is
+    written `12-17`, `b-0`, with a capture `12x17`, `bx0`; a lost turn `pass`.
+    """
+
+    start: int | None
+    end: int | None
+    captures: bool = False
+
+    PASS: ClassVar["Move"]
+
+    def __post_init__(self) -> None:
+        if self.end is None and (self.start is not None or self.captures):
+            raise IllegalMoveError("a move without an end is a pass: it has no start and captures nothing")
+        for name, square in (("start", self.start), ("end", self.end)):
+            if square is not None:
+                object.__setattr__(self, name, _move_square(square, name))
+
+    @classmethod
+    def parse(cls, text: str) -> "Move":
+        """Read a move as `str(move)` writes it; IllegalMoveError if it is not written like that."""
+        if text == "pass":
+            return cls.PASS
+        parts = MOVE_TEXT.fullmatch(text) if isinstance(text, str) else None
+        if parts is None:
+            raise IllegalMoveError(f"{_shown(text)} is not a move; write '12-17', 'b-0', '12x17' or 'pass'")
+        start = None if parts[1] == BOX else int(parts[1])
+        move = cls(start, int(parts[3]), parts[2] == "x")
+        if str(move) != text:
+            raise IllegalMoveError(f"{_shown(text)} is not a move; write it '{move}'")
+        return move
+
+    def __str__(self) -> str:
+        if self.end is None:
+            return "pass"
+        start = BOX if self.start is None else self.start
+        return f"{start}{'x' if self.captures else '-'}{self.end}"
+
+
+Move.PASS = Move(None, None)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Board:
+    """A position before the roll: the squares of the side to move and of the other side.
+
+    `own` and `other` are the squares of the pieces that are out of the box, ascending, each side in its own
+    numbers (see `Rules`). The remaining pieces are in the box.
+    """
+
+    own: tuple[int, ...]
+    other: tuple[int, ...]
+    rules: Rules = STANDARD
+
+    def __post_init__(self) -> None:
+        rules = self.rules
+        if not isinstance(rules, Rules):
+            raise TypeError(f"rules must be Rules, not {rules!r}")
+        own = _side(self.own, "own", rules)
+        other = _side(self.other, "other", rules)
+        object.__setattr__(self, "own", own)
+        object.__setattr__(self, "other", other)
+        for square in own:
+            if square < rules.squares and rules.opposite(square) in other:
+                raise InvalidBoardError(
+                    f"both sides hold the same square: {square} of the own side is "
+                    f"{rules.opposite(square)} of the other side"
+                )
+        if _finished(own, rules) and _finished(other, rules):
+            raise InvalidBoardError("both sides have finished; a game has one winner")
+
+    @classmethod
+    def start(cls, rules: Rules = STANDARD) -> "Board":
+        """The starting position: one piece of each side on its A-square, the others in the box."""
+        return cls((0,), (0,), rules)
+
+    @classmethod
+    def parse(cls, text: str, rules: Rules = STANDARD) -> "Board":
+        """Read `OWN/OTHER`, the exact inverse of `str(board)`; InvalidBoardError says which part is wrong."""
+        if not isinstance(text, str):
+            raise InvalidBoardError(f"a board is a text like '0/0', not {_shown(text)}")
+        sides = text.split("/")
+        if len(sides) != 2:
+            raise InvalidBoardError(f"board {_shown(text)}: write OWN/OTHER with one '/', like '3,17/0'")
+        own = _parse_side(sides[0], "own", rules)
+        other = _parse_side(sides[1], "other", rules)
+        board = cls(own, other, rules)
+        if str(board) != text:
+            raise InvalidBoardError(f"board {_shown(text)}: squares must ascend; write it '{board}'")
+        return board
+
+    @classmethod
+    def from_masks(cls, own: SupportsIndex, other: SupportsIndex, rules: Rules = STANDARD) -> "Board":
+        """The board of two bit masks: bit q is set when the side has a piece on its square q."""
+        return cls(_unmask(own, "own", rules), _unmask(other, "other", rules), rules)
+
+    @property
+    def masks(self) -> tuple[int, int]:
+        """The squares of the side to move and of the other side as bit masks; inverse of `from_masks`."""
+        return sum(1 << square for square in self.own), sum(1 << square for square in self.other)
+
+    @property
+    def winner(self) -> Literal["own", "other"] | None:
+        """The side that has all its pieces in its finish zone, or None while the game goes on."""
+        if _finished(self.own, self.rules):
+            return "own"
+        return "other" if _finished(self.other, self.rules) else None
+
+    def legal_moves(self, roll: SupportsIndex) -> tuple[Move, ...]:
+        """All legal moves for this roll, by ascending start; one pass if there is none.
+
+        A finished game has no legal moves, not even a pass.
+        """
+        steps = _checked_roll(roll)
+        if self.winner is not None:
+            return ()
+        boxed = len(self.own) < self.rules.pieces
+        if boxed and steps == DIE and 0 not in self.own:
+            return (self._move(None, 0),)
+        free = [s for s in self.own if s + steps < self.rules.goal and s + steps not in self.own]
+        if boxed and 0 in free:
+            free = [0]  # the A-square must be cleared for the pieces in the box
+        return tuple(self._move(s, s + steps) for s in free) or (Move.PASS,)
+
+    def _move(self, start: int | None, end: int) -> Move:
+        return Move(start, end, end < self.rules.squares and self.rules.opposite(end) in self.other)
+
+    def after(self, move: Move, roll: SupportsIndex) -> "Board":
+        """The board that the next player to roll sees: the same side after a 6, the other side otherwise."""
+        legal = self.legal_moves(roll)
+        if not legal:
+            raise IllegalMoveError(f"board '{self}': the game is over, there are no moves")
+        if move not in legal:
+            choices = ", ".join(map(str, legal))
+            shown = move if isinstance(move, Move) else _shown(move)
+            raise IllegalMoveError(f"{shown} is not legal on '{self}' with a {index(roll)}; legal: {choices}")
+        own, other = set(self.own), set(self.other)
+        if move.end is not None:
+            own = own - {move.start} | {move.end}
+            if move.captures:
+                other = other - {self.rules.opposite(move.end)}
+        if index(roll) == DIE:
+            return Board(tuple(own), tuple(other), self.rules)
+        return Board(tuple(other), tuple(own), self.rules)
+
+    def ascii(self, *, flip: bool = False) -> str:
+        """Draw the board in plain text, the side to move at the bottom (with `flip`, at the top)."""
+        return drawing.ascii_board(self.own, self.other, self.rules, caption=str(self), flip=flip)
+
+    def svg(self, move: Move | None = None, *, flip: bool = False) -> str:
+        """Draw the board as an SVG picture; `move`, a move of the side to move, is marked on it."""
+        if move is not None and max(move.start or 0, move.end or 0) >= self.rules.goal:
+            raise IllegalMoveError(f"{move} leaves the board: its squares are 0 to {self.rules.goal - 1}")
+        return drawing.svg_board(
+            self.own,
+            self.other,
+            self.rules,
+            caption=str(self),
+            flip=flip,
+            mark=None if move is None or move.end is None else (move.start, move.end),
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        return "/".join(",".join(map(str, side)) or BOX for side in (self.own, self.other))
+
+    def __repr__(self) -> str:
+        return f"Board.parse({str(self)!r}, {self.rules!r})"
+
+
+def _finished(side: tuple[int, ...], rules: Rules) -> bool:
+    return len(side) == rules.pieces and side[0] >= rules.squares
+
+
+def _side(squares: Iterable[SupportsIndex], name: str, rules: Rules) -> tuple[int, ...]:
+    """Check the squares of one side and sort them."""
+    side = tuple(sorted(_board_square(square, name) for square in squares))
+    if side and not 0 <= side[0] <= side[-1] < rules.goal:
+        wrong = side[0] if side[0] < 0 else side[-1]
+        raise InvalidBoardError(
+            f"{name} side: there is no square {_shown(wrong)}, only 0 to {rules.goal - 1}"
+        )
+    if len(set(side)) < len(side):
+        twice = next(a for a, b in pairwise(side) if a == b)
+        raise InvalidBoardError(f"{name} side: two pieces on square {twice}")
+    if len(side) > rules.pieces:
+        raise InvalidBoardError(f"{name} side: {len(side)} pieces, but the rules have {rules.pieces}")
+    return side
+
+
+def _parse_side(text: str, name: str, rules: Rules) -> tuple[int, ...]:
+    if text == BOX:
+        return ()
+    if not text:
+        raise InvalidBoardError(f"{name} side is empty; write '{BOX}' when all pieces are in the box")
+    return tuple(_parse_square(number, name, rules) for number in text.split(","))
+
+
+def _parse_square(text: str, name: str, rules: Rules) -> int:
+    if not (text.isascii() and text.isdigit()):
+        raise InvalidBoardError(f"{name} side: {_shown(text)} is not a square; write 0 to {rules.goal - 1}")
+    if text != "0" and text.startswith("0"):
+        raise InvalidBoardError(f"{name} side: {_shown(text)} has a zero in front; write it without")
+    if len(text) > 2:
+        raise InvalidBoardError(f"{name} side: there is no square {_shown(text)}, only 0 to {rules.goal - 1}")
+    return int(text)
+
+
+def _unmask(mask: SupportsIndex, name: str, rules: Rules) -> tuple[int, ...]:
+    bits = _whole(mask)
+    if bits is None or bits < 0:
+        raise InvalidBoardError(f"{name} side: a mask is a whole number from 0 up, not {_shown(mask)}")
+    if bits >> rules.goal:
+        highest = bits.bit_length() - 1
+        raise InvalidBoardError(f"{name} side: there is no square {highest}, only 0 to {rules.goal - 1}")
+    return tuple(square for square in range(rules.goal) if bits >> square & 1)
+
+
+def _whole(number: SupportsIndex) -> int | None:
+    """The number as an int, or None if it is not a whole number; True and False are not numbers here."""
+    if type(number) is int:
+        return number
+    if isinstance(number, bool):
+        return None
+    try:
+        return index(number)
+    except TypeError:
+        return None
+
+
+def _board_square(square: SupportsIndex, name: str) -> int:
+    number = _whole(square)
+    if number is None:
+        raise InvalidBoardError(f"{name} side: {_shown(square)} is not a square")
+    return number
+
+
+def _move_square(square: SupportsIndex, name: str) -> int:
+    number = _whole(square)
+    if number is None or not 0 <= number < SQUARE_NUMBERS:
+        raise IllegalMoveError(f"the {name} of a move cannot be {_shown(square)}; it is a square")
+    return number
+
+
+def _checked_roll(roll: SupportsIndex) -> int:
+    number = _whole(roll)
+    if number is None or not 1 <= number <= DIE:
+        raise IllegalMoveError(f"a roll is a whole number from 1 to {DIE}, not {_shown(roll)}")
+    return number
+
+
+def _shown(thing: object) -> str:
+    """What was given, for a message: quoted, on one line, at most 40 characters of it."""
+    if isinstance(thing, int) and thing.bit_length() > 64:
+        return f"a number of {thing.bit_length()} bits"
+    text = repr(thing[:60] if isinstance(thing, str) else thing)
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else text[:37] + "..."

@@ -1,0 +1,197 @@
+"""Where a database is written: a hidden directory beside the target, put in its place in one step.
+
+For the target `games/three` the work happens in `games/.three.madn-part`. Once that is complete and on disk
+it changes places with the target, and the old database is removed. (A system that cannot exchange directories
+moves the old one to `games/.three.madn-old` first.) A process that is killed leaves the old database or the
+new one, and the next writer clears away the rest.
+"""
+
+import ctypes
+import os
+import re
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from madn.errors import MadnError, ResourceError
+from madn.store.catalogue import CATALOGUE, SUMS, is_catalogue
+
+if sys.platform != "win32":
+    import fcntl
+
+OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|values-[0-9]{{4,}}\.madn")
+
+
+class OutputError(MadnError, OSError):
+    """The place where a database should be written cannot be used; said before the work starts."""
+
+
+def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
+    """Raise if a database of `disk_bytes` cannot be written at `path`; leaves nothing behind.
+
+    `OutputError` if the place cannot be used, `ResourceError` if the disk has too little room.
+    """
+    with workplace(path) as place:
+        free = shutil.disk_usage(place.part).free
+        if free < disk_bytes:
+            raise ResourceError(
+                f"{place.target}: {disk_bytes:,} bytes are needed, {free:,} are free on this disk"
+            )
+
+
+@contextmanager
+def workplace(path: str | os.PathLike[str]) -> Iterator["Workplace"]:
+    """Give an empty directory beside `path` to write in, for this process alone; remove it afterwards."""
+    try:
+        place = Workplace(Path(os.path.realpath(path)))
+    except MadnError:
+        raise
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        yield place
+    finally:
+        place.close()
+
+
+class Workplace:
+    """The directory `part` that becomes the database `target` when `publish` is called."""
+
+    def __init__(self, target: Path) -> None:
+        if not target.name:
+            raise OutputError(f"{target}: not a place for a database")
+        self.target = target
+        self.part = target.with_name(f".{target.name}.madn-part")
+        self.old = target.with_name(f".{target.name}.madn-old")
+        self._locks = [self._occupy()]
+        try:
+            self._recover()
+            check_replaceable(target)
+            _clear(self.part)
+        except BaseException:
+            self.close()
+            raise
+
+    def _occupy(self) -> int | None:
+        """Make the directory `part` and lock it; the lock ends with the process, however that ends."""
+        while True:
+            with suppress(FileExistsError):
+                os.mkdir(self.part)
+            lock = _lock(self.part)
+            if lock is None:
+                return None
+            try:
+                if os.path.samestat(os.fstat(lock), os.lstat(self.part)):
+                    return lock
+            except FileNotFoundError:
+                pass  # its owner has just published or removed it: try again
+            os.close(lock)
+
+    def _recover(self) -> None:
+        """Undo or finish what a writer left that was killed between the two renames of `publish`."""
+        if self.old.is_dir() and not self.target.exists():
+            os.rename(self.old, self.target)
+        else:
+            _remove(self.old)
+
+    def publish(self) -> None:
+        """Flush what was written and put it in the place of the target, in one step where the system can."""
+        for name in sorted(os.listdir(self.part)):
+            _flush(self.part / name)
+        _flush(self.part)
+        check_replaceable(self.target)
+        if not self.target.exists():
+            os.rename(self.part, self.target)
+            _flush(self.target.parent)
+            self._leave()
+            return
+        self._locks.append(_lock(self.target))  # so that no other writer moves in after the exchange
+        if _exchange(self.part, self.target):
+            _flush(self.target.parent)
+            return  # the old database is in the workplace now, and goes with it
+        os.rename(self.target, self.old)
+        os.rename(self.part, self.target)
+        _flush(self.target.parent)
+        with suppress(OSError):
+            _remove(self.old)
+        self._leave()
+
+    def close(self) -> None:
+        """Remove the workplace and whatever is in it, unless it has become the database."""
+        if self._locks:
+            with suppress(OSError):  # what stays behind is cleared by the next writer
+                _remove(self.part)
+            self._leave()
+
+    def _leave(self) -> None:
+        for lock in self._locks:
+            if lock is not None:
+                os.close(lock)
+        self._locks = []
+
+
+def _lock(directory: Path) -> int | None:
+    """Lock a directory for this process (None on Windows); `OutputError` if another process has it."""
+    if sys.platform == "win32":
+        return None
+    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise OutputError(f"{directory}: another process is writing here") from None
+    return lock
+
+
+def check_replaceable(target: Path) -> None:
+    """Raise `OutputError` unless nothing would be lost at `target` but a database of madn."""
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        raise OutputError(f"{target}: there is a file of this name; a database is a directory")
+    names = sorted(os.listdir(target))
+    foreign = [name for name in names if not OURS.fullmatch(name)]
+    if foreign:
+        raise OutputError(f"{target}: not replaced, it holds {foreign[0]!r}, which is not part of a database")
+    if names and not is_catalogue(target / CATALOGUE):
+        raise OutputError(f"{target}: not replaced, it is not a database of madn")
+
+
+def _clear(directory: Path) -> None:
+    for name in os.listdir(directory):
+        _remove(directory / name)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    """Wait until a file or directory is on disk."""
+    if sys.platform == "win32" and path.is_dir():
+        return  # directories cannot be flushed there
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Swap two directories in one step; False if this system cannot."""
+    if sys.platform == "linux":
+        name, arguments = "renameat2", (-100, os.fsencode(a), -100, os.fsencode(b), 2)  # AT_FDCWD, EXCHANGE
+    elif sys.platform == "darwin":
+        name, arguments = "renamex_np", (os.fsencode(a), os.fsencode(b), 2)  # RENAME_SWAP
+    else:
+        return False
+    function = getattr(ctypes.CDLL(None), name, None)
+    return function is not None and function(*arguments) == 0

@@ -1,0 +1,149 @@
+"""The drawings: every square has its own place, and a picture shows exactly the pieces of its board."""
+
+import xml.etree.ElementTree as ET
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import all_rules, boards, rolls
+
+from madn import Board, IllegalMoveError, Move, Rules
+from madn.drawing import CELL, Cell, layout
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+START = """\
+             .  . (X)       -  X
+             . [.] .        X  X
+             . [.] .
+             . [.] .
+ .  .  .  .  . [.] .  .  .  .  .
+ .                             .
+ .  .  .  .  . [.] .  .  .  .  .
+             . [.] .
+             . [.] .
+ O  O        . [.] .
+ O  -       (O) .  .
+
+O to move (3 in the box), X waits (3 in the box): 0/0
+(.) A-square  [.] finish square  - free place in the box"""
+
+
+def distance(a: Cell, b: Cell) -> int:
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])
+
+
+@pytest.mark.parametrize("rules", all_rules(), ids=str)
+def test_layout_of_every_board(rules: Rules) -> None:
+    S, cells = rules.squares, layout(rules)
+    bottom, top = cells.bottom, cells.top
+    loop = bottom.path[:S]
+    every = [*loop, *bottom.path[S:], *top.path[S:], *bottom.box, *top.box]
+    assert len(set(every)) == len(every) == S + 4 * rules.pieces
+    assert {x for x, _ in every} >= {0, cells.width - 1}
+    assert {y for _, y in every} >= {0, cells.height - 1}
+    assert all(0 <= x < cells.width and 0 <= y < cells.height for x, y in every)
+
+    def turned(cell: Cell) -> Cell:
+        return cells.width - 1 - cell[0], cells.height - 1 - cell[1]
+
+    assert all(distance(a, b) == 1 for a, b in pairwise([*loop, loop[0]]))
+    for side in (bottom, top):
+        assert all(distance(a, b) == 1 for a, b in pairwise(side.path))
+    assert top.path == tuple(map(turned, bottom.path))
+    assert top.box == tuple(map(turned, bottom.box))
+    assert all(top.path[q] == bottom.path[rules.opposite(q)] for q in range(S)), "one main field for both"
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3, 4])
+def test_the_standard_board_is_the_printed_one(pieces: int) -> None:
+    cells = layout(Rules(pieces))
+    assert (cells.width, cells.height) == (11, 11)
+    assert cells.bottom.path[0] == (4, 10)
+    assert cells.bottom.path[39] == (5, 10)
+    assert cells.bottom.path[40:] == tuple((5, 9 - i) for i in range(pieces))
+    assert {distance(cell, (5, 5)) for cell in cells.bottom.path[:40]} == {2, 3, 4, 5, 6}
+
+
+def test_the_start_in_plain_text() -> None:
+    assert Board.start().ascii() == START
+
+
+def test_flip_keeps_the_seats() -> None:
+    board = Board.parse("3,17/0,22,43")
+    turned = Board(board.other, board.own)
+    here, there = board.ascii().split("\n\n"), turned.ascii(flip=True).split("\n\n")
+    assert here[0] == there[0]
+    assert here[1].startswith("O to move (2 in the box), X waits (1 in the box): 3,17/0,22,43\n")
+    assert there[1].startswith("X to move (1 in the box), O waits (2 in the box): 0,22,43/3,17\n")
+
+
+@given(boards(), st.booleans())
+def test_plain_text_shows_the_board(board: Board, flip: bool) -> None:
+    drawing, legend = board.ascii(flip=flip).split("\n\n")
+    assert (drawing + legend).isascii()
+    cells = layout(board.rules)
+    rows = [row.ljust(3 * cells.width) for row in drawing.split("\n")]
+    own, other = ("X", "O") if flip else ("O", "X")
+    mine, theirs = (cells.top, cells.bottom) if flip else (cells.bottom, cells.top)
+    for letter, side, squares in ((own, mine, board.own), (other, theirs, board.other)):
+        shown = [q for q, (x, y) in enumerate(side.path) if rows[y][3 * x + 1] == letter]
+        assert tuple(shown) == squares
+        boxed = [rows[y][3 * x + 1] for x, y in side.box]
+        assert boxed.count(letter) == board.rules.pieces - len(squares)
+    assert str(board) in legend
+    status = {None: f"{own} to move", "own": f"{own} has won", "other": f"{own} has lost"}[board.winner]
+    assert legend.startswith(status)
+
+
+@given(boards(), rolls, st.booleans())
+def test_svg_shows_the_board(board: Board, roll: int, flip: bool) -> None:
+    move = next(iter(board.legal_moves(roll)), None)
+    root = ET.fromstring(board.svg(move, flip=flip))
+    assert root.tag == SVG + "svg"
+    assert root[0].tag == SVG + "title"
+    assert f"board {board}:" in (root[0].text or "")
+    assert root[1].tag == SVG + "desc"
+    cells = layout(board.rules)
+    seats = {"Blue": cells.top, "Red": cells.bottom}
+    own, other = ("Blue", "Red") if flip else ("Red", "Blue")
+    pawns: dict[str, list[Cell]] = {own: [], other: []}
+    for pawn in root.iter(SVG + "g"):
+        x, y = map(int, pawn.attrib["transform"][len("translate(") : -1].split())
+        pawns[pawn[0].text.split()[0]].append((x // CELL - 1, y // CELL - 1))  # type: ignore[union-attr]
+    for name, squares in ((own, board.own), (other, board.other)):
+        boxed = board.rules.pieces - len(squares)
+        assert sorted(pawns[name]) == sorted(
+            [*(seats[name].path[q] for q in squares), *seats[name].box[:boxed]]
+        )
+    rings = [c for c in root.iter(SVG + "circle") if "stroke-dasharray" in c.attrib]
+    assert len(rings) == (0 if move in (None, Move.PASS) else 2)
+    if rings and move and move.end is not None:
+        x, y = (int(rings[1].attrib[name]) // CELL - 1 for name in ("cx", "cy"))
+        assert (x, y) == seats[own].path[move.end]
+
+
+@pytest.mark.parametrize("rules", all_rules(), ids=str)
+def test_svg_of_every_size_stays_in_its_frame(rules: Rules) -> None:
+    root = ET.fromstring(Board.start(rules).svg())
+    _, _, width, height = map(int, root.attrib["viewBox"].split())
+    for circle in root.findall(SVG + "circle"):
+        x, y, r = (int(circle.attrib[name]) for name in ("cx", "cy", "r"))
+        assert r < x < width - r
+        assert r < y < height - r
+
+
+def test_svg_stands_alone() -> None:
+    board = Board.start()
+    picture = board._repr_svg_()
+    assert picture == board.svg() == board.svg(Move.PASS)
+    assert picture.isascii(), "right in whatever encoding it is written"
+    assert "href" not in picture
+    assert "<style" not in picture
+    assert " id=" not in picture, "two pictures on one page must not share names"
+
+
+def test_a_move_off_the_board_is_not_drawn() -> None:
+    with pytest.raises(IllegalMoveError, match="8-12 leaves the board: its squares are 0 to 10"):
+        Board.start(Rules(3, 8)).svg(Move(8, 12))

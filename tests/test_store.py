@@ -1,0 +1,448 @@
+"""Blocks, the catalogue and the place where a database is written."""
+
+import contextlib
+import itertools
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from madn.board import Board
+from madn.errors import CorruptBlockError, FormatVersionError, MadnError, ResourceError
+from madn.rules import Rules
+from madn.store import OutputError, blocks, check_writable, place, write_database
+from madn.store.catalogue import read_catalogue
+from madn.store.writer import frame_digest
+
+TINY = Rules(pieces=1, squares=8)
+SMALL = Rules(pieces=2, squares=12)
+
+
+@dataclass
+class Noise:
+    """A source of seeded random values, where correct play does not matter."""
+
+    rules: Rules = SMALL
+    representation: str = "fixed32"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        rng = np.random.default_rng(self.seed)
+        raw = rng.integers(-(2**28), 2**28, self.rules.positions, endpoint=True)
+        self.raw = raw.astype("<i4") if self.representation == "fixed32" else 0.5 + raw / 2**29
+        self.min_board = self.max_board = Board.start(self.rules)
+
+    def read(self, first: int, out: np.ndarray) -> None:
+        out[:] = self.raw[first : first + len(out)]
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    write_database(tmp_path / "db", Noise(), {"seed": 1}, block_positions=1000)
+    return tmp_path / "db"
+
+
+# blocks
+
+RAW = {"fixed32": st.integers(-(2**31), 2**31 - 1), "float64": st.floats(width=64, allow_nan=False)}
+
+
+@pytest.mark.parametrize("name", sorted(RAW))
+@given(data=st.data())
+def test_decode_undoes_encode(name: str, data: st.DataObject) -> None:
+    encoding = blocks.ENCODINGS[name]
+    values = np.array(data.draw(st.lists(RAW[name], min_size=1, max_size=60)), encoding.dtype)
+    stride = data.draw(st.integers(0, len(values) - 1))
+    first = data.draw(st.integers(0, 2**60))
+    frame = blocks.encode(values, encoding, first, stride)
+    assert np.array_equal(blocks.decode(frame, encoding, first, len(values)), values)
+
+
+def test_a_smooth_table_compresses_better_with_its_row_length() -> None:
+    rows, columns = np.meshgrid(np.arange(100), np.arange(90), indexing="ij")
+    values = (
+        (rows**2 * 40_000 + np.random.default_rng(2).integers(0, 2**24, 90)[columns]).astype("<i4").ravel()
+    )
+    plain, by_row = (len(blocks.encode(values, blocks.FIXED32, 0, stride)) for stride in (0, 90))
+    assert by_row < plain / 2
+
+
+def test_fixed32_and_float64_are_probabilities() -> None:
+    assert blocks.FIXED32.wins(np.array([-(2**28), 0, 2**28], "<i4")).tolist() == [0.0, 0.5, 1.0]
+    assert blocks.FLOAT64.wins(np.array([0.0, 0.1, 1.0])).tolist() == [0.0, 0.1, 1.0]
+
+
+def test_a_frame_is_what_the_catalogue_says_or_an_error() -> None:
+    values = np.arange(50, dtype="<i4")
+    frame = blocks.encode(values, blocks.FIXED32, 7)
+    for first, count in ((8, 50), (7, 49), (7, 51)):
+        with pytest.raises(CorruptBlockError):
+            blocks.decode(frame, blocks.FIXED32, first, count)
+    with pytest.raises(CorruptBlockError):
+        blocks.decode(frame, blocks.FLOAT64, 7, 25)
+
+
+def test_every_flipped_bit_of_a_frame_is_found() -> None:
+    values = np.cumsum(np.arange(300, dtype="<i4"))
+    frame = blocks.encode(values, blocks.FIXED32, 7, 20)
+    for bit in range(8 * len(frame)):
+        flipped = bytearray(frame)
+        flipped[bit // 8] ^= 1 << bit % 8
+        try:
+            decoded = blocks.decode(bytes(flipped), blocks.FIXED32, 7, 300)
+        except CorruptBlockError:
+            continue
+        assert np.array_equal(decoded, values)  # a bit of the frame that means nothing
+        assert frame_digest(bytes(flipped)) != frame_digest(frame)
+
+
+def test_frames_cut_off_joined_or_without_checksum_are_refused() -> None:
+    values = np.arange(50, dtype="<i4")
+    frame = blocks.encode(values, blocks.FIXED32, 0)
+    content = zstandard.ZstdDecompressor().decompress(frame)
+    bare = zstandard.ZstdCompressor(write_checksum=False).compress(content)
+    for wrong in (b"", frame[:-1], frame + b"x", frame + frame, bare, content):
+        with pytest.raises(CorruptBlockError):
+            blocks.decode(wrong, blocks.FIXED32, 0, 50)
+
+
+def test_a_frame_that_claims_an_enormous_size_is_refused_at_once() -> None:
+    bomb = zstandard.ZstdCompressor(write_checksum=True).compress(bytes(50_000_000))
+    with pytest.raises(CorruptBlockError, match="claims 50000000 bytes"):
+        blocks.decode(bomb, blocks.FIXED32, 0, 50)
+
+
+def test_a_stride_longer_than_the_block_is_refused() -> None:
+    header = blocks.HEADER.pack(blocks.MAGIC, blocks.FIXED32.code, 0, 2, 2**32 - 1)
+    frame = zstandard.ZstdCompressor(write_checksum=True).compress(header + bytes(8))
+    with pytest.raises(CorruptBlockError, match="stride"):
+        blocks.decode(frame, blocks.FIXED32, 0, 2)
+
+
+# the catalogue
+
+
+def test_blocks_cover_every_position_once_and_stay_in_their_profiles(database: Path) -> None:
+    catalogue = read_catalogue(database)
+    assert catalogue.rules == SMALL
+    assert catalogue.count.max() == 1000
+    ends = catalogue.first_id + catalogue.count
+    assert catalogue.first_id[0] == 0
+    assert ends[-1] == SMALL.positions
+    assert np.array_equal(catalogue.first_id[1:], ends[:-1])
+
+
+def test_the_catalogue_is_pleasant_to_read_and_strict(database: Path) -> None:
+    with sqlite3.connect(database / "catalogue.sqlite") as connection:
+        for view in ("about", "block_list", "profile_sizes", "profile_places", "named_boards"):
+            assert connection.execute(f"SELECT * FROM {view}").fetchall()
+        assert connection.execute("SELECT name, board FROM named_boards WHERE board = '0/0'").fetchall()
+        stored = connection.execute(
+            "SELECT sum(positions), sum(stored), sum(blocks) FROM profile_sizes"
+        ).fetchone()
+        assert stored[:2] == (SMALL.positions, SMALL.positions)
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute("UPDATE blocks SET offset = 'nowhere'")
+        tables = connection.execute(
+            "SELECT name, strict FROM pragma_table_list WHERE schema = 'main'"
+        ).fetchall()
+        assert {name for name, strict in tables if strict} >= {"rules", "blocks", "profiles", "boards"}
+
+
+def test_named_boards_say_where_they_are(database: Path) -> None:
+    catalogue = read_catalogue(database)
+    start = next(board for board in catalogue.boards if board.name == "start")
+    assert start.block is not None
+    assert catalogue.first_id[start.block] + start.offset == start.id
+    assert start.win == 0.5 + Noise().raw[start.id] / 2**29
+
+
+def test_sha256sums_are_those_of_the_files(database: Path) -> None:
+    run = subprocess.run(
+        ["sha256sum", "--check", "SHA256SUMS"], cwd=database, capture_output=True, check=False
+    )
+    assert run.returncode == 0
+
+
+def tamper(database: Path, *statements: str) -> None:
+    with sqlite3.connect(database / "catalogue.sqlite") as connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE blocks SET offset = 9223372036854775807 WHERE block = 3",
+        "UPDATE blocks SET offset = -1 WHERE block = 0",
+        "UPDATE blocks SET length = 9223372036854775807 WHERE block = 3",
+        "UPDATE blocks SET length = 0 WHERE block = 3",
+        "UPDATE blocks SET count = 9223372036854775807 WHERE block = 3",
+        "UPDATE blocks SET count = 0 WHERE block = 3",
+        "UPDATE blocks SET first_rank = 1 WHERE block = 3",
+        "UPDATE blocks SET first_rank = -1 WHERE block = 3",
+        "UPDATE blocks SET profile = 999 WHERE block = 3",
+        "UPDATE blocks SET profile = -1 WHERE block = 3",
+        "UPDATE blocks SET file = 7 WHERE block = 3",
+        "UPDATE blocks SET block = 1000000 WHERE block = 3",
+        "UPDATE files SET bytes = bytes + 1",
+        "UPDATE files SET name = '../db/values-0000.madn'",
+        "UPDATE files SET name = '/etc/passwd'",
+        "UPDATE profiles SET first_id = 5 WHERE profile = 0",
+        "DELETE FROM profiles WHERE profile = 3",
+        "UPDATE rules SET value = 1 WHERE name = 'pieces'",
+        "UPDATE rules SET value = 4000000 WHERE name = 'squares'",
+        "DELETE FROM rules",
+        "UPDATE encodings SET scale = 2.0",
+        "UPDATE provenance SET value = '{'",
+        "DROP TABLE boards",
+        "PRAGMA application_id = 1",
+        "ALTER TABLE blocks RENAME TO b2",
+    ],
+)
+def test_a_catalogue_that_lies_is_refused(database: Path, statement: str) -> None:
+    tamper(database, statement)
+    with pytest.raises(CorruptBlockError) as caught:
+        read_catalogue(database)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_view_in_place_of_a_table_is_refused(database: Path) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
+    tamper(database, "ALTER TABLE blocks RENAME TO b2", f"CREATE VIEW blocks AS {endless}")
+    with pytest.raises(CorruptBlockError, match="no table blocks"):
+        read_catalogue(database)
+
+
+def test_too_old_and_too_new_are_said_differently(database: Path) -> None:
+    tamper(database, "PRAGMA user_version = 2")
+    with pytest.raises(FormatVersionError, match="too new"):
+        read_catalogue(database)
+    tamper(database, "PRAGMA user_version = 0")
+    with pytest.raises(FormatVersionError, match="too old"):
+        read_catalogue(database)
+    tamper(database, "PRAGMA user_version = 1", "INSERT INTO rules VALUES ('flying', 1)")
+    with pytest.raises(FormatVersionError, match="flying"):
+        read_catalogue(database)
+    tamper(database, "DELETE FROM rules WHERE name = 'flying'", "UPDATE encodings SET name = 'wavelets'")
+    with pytest.raises(FormatVersionError, match="wavelets"):
+        read_catalogue(database)
+
+
+def test_a_catalogue_that_is_a_link_or_missing_or_noise_is_refused(database: Path, tmp_path: Path) -> None:
+    catalogue = database / "catalogue.sqlite"
+    catalogue.rename(tmp_path / "elsewhere")
+    with pytest.raises(CorruptBlockError, match="no database here"):
+        read_catalogue(database)
+    catalogue.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(CorruptBlockError, match="ordinary file"):
+        read_catalogue(database)
+    catalogue.unlink()
+    for noise in (b"", b"hello", b"SQLite format 3\0" + bytes(5000)):
+        catalogue.write_bytes(noise)
+        with pytest.raises(CorruptBlockError):
+            read_catalogue(database)
+
+
+@pytest.fixture(scope="module")
+def catalogue_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    directory = tmp_path_factory.mktemp("tiny")
+    write_database(directory / "db", Noise(TINY), {})
+    return (directory / "db" / "catalogue.sqlite").read_bytes()
+
+
+@settings(max_examples=300, deadline=None)
+@given(position=st.integers(0, 10**9), value=st.integers(0, 255))
+def test_a_catalogue_with_one_other_byte_is_read_or_refused(
+    tmp_path_factory: pytest.TempPathFactory, catalogue_bytes: bytes, position: int, value: int
+) -> None:
+    directory = tmp_path_factory.getbasetemp()
+    data = bytearray(catalogue_bytes)
+    data[position % len(data)] = value
+    (directory / "catalogue.sqlite").write_bytes(data)
+    with contextlib.suppress(CorruptBlockError, FormatVersionError):
+        read_catalogue(directory)
+
+
+# where it is written
+
+
+def tree(directory: Path) -> list[str]:
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+def test_the_same_values_give_the_same_blocks_whatever_the_threads(tmp_path: Path) -> None:
+    for threads in (1, 3):
+        write_database(tmp_path / str(threads), Noise(), {}, threads=threads, block_positions=500)
+    one, three = ((tmp_path / name / "values-0000.madn").read_bytes() for name in "13")
+    assert one == three
+
+
+def test_check_writable_leaves_nothing(tmp_path: Path) -> None:
+    check_writable(tmp_path / "db")
+    assert tree(tmp_path) == []
+    with pytest.raises(ResourceError, match="bytes are needed"):
+        check_writable(tmp_path / "db", 1 << 60)
+    assert tree(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", ["file", "foreign", "notes", "no parent", "parent is a file", "nul"])
+def test_places_that_cannot_be_used_are_refused_and_left_alone(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "db"
+    if kind == "file":
+        target.write_text("mine")
+    elif kind == "foreign":
+        target.mkdir()
+        (target / "catalogue.sqlite").write_text("mine")
+    elif kind == "notes":
+        write_database(target, Noise(TINY), {})
+        (target / "notes.txt").write_text("mine")
+    elif kind == "no parent":
+        target = tmp_path / "a" / "b"
+    elif kind == "parent is a file":
+        (tmp_path / "a").write_text("mine")
+        target = tmp_path / "a" / "b"
+    else:
+        target = tmp_path / "a\0b"
+    before = tree(tmp_path)
+    for attempt in (check_writable, lambda path: write_database(path, Noise(TINY), {})):
+        with pytest.raises(OutputError) as caught:
+            attempt(target)
+        assert "\n" not in str(caught.value)
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_directory_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputError):
+        check_writable(tmp_path / "db")
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_database_is_replaced(tmp_path: Path, exchange: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not exchange:
+        monkeypatch.setattr(place, "_exchange", lambda a, b: False)
+    for rules in (SMALL, TINY, SMALL):
+        write_database(tmp_path / "db", Noise(rules), {})
+        assert read_catalogue(tmp_path / "db").rules == rules
+        assert [path.name for path in tmp_path.iterdir()] == ["db"]
+
+
+def test_an_empty_directory_is_a_place(tmp_path: Path) -> None:
+    (tmp_path / "db").mkdir()
+    write_database(tmp_path / "db", Noise(TINY), {})
+    assert read_catalogue(tmp_path / "db").rules == TINY
+
+
+def test_a_link_to_a_database_keeps_being_one(tmp_path: Path) -> None:
+    write_database(tmp_path / "real", Noise(SMALL), {})
+    (tmp_path / "link").symlink_to("real")
+    write_database(tmp_path / "link", Noise(TINY), {})
+    assert (tmp_path / "link").is_symlink()
+    assert read_catalogue(tmp_path / "real").rules == TINY
+
+
+def test_a_failing_source_changes_nothing(tmp_path: Path) -> None:
+    class Failing(Noise):
+        def read(self, first: int, out: np.ndarray) -> None:
+            if first > 2000:
+                raise KeyboardInterrupt
+            super().read(first, out)
+
+    write_database(tmp_path / "db", Noise(TINY), {})
+    with pytest.raises(KeyboardInterrupt):
+        write_database(tmp_path / "db", Failing(SMALL), {}, block_positions=100)
+    assert read_catalogue(tmp_path / "db").rules == TINY
+    assert [path.name for path in tmp_path.iterdir()] == ["db"]
+
+
+def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("madn.store.writer.FrameFiles.append", full)
+    with pytest.raises(ResourceError, match="No space left"):
+        write_database(tmp_path / "db", Noise(TINY), {})
+    assert tree(tmp_path) == []
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with place.workplace(tmp_path / "db"), pytest.raises(OutputError, match="another process"):
+        check_writable(tmp_path / "db")
+    check_writable(tmp_path / "db")
+
+
+def test_what_a_killed_writer_left_is_cleared_or_recovered(tmp_path: Path) -> None:
+    write_database(tmp_path / "db", Noise(TINY), {})
+    (tmp_path / ".db.madn-part").mkdir()
+    (tmp_path / ".db.madn-part" / "values-0000.madn").write_bytes(b"half")
+    (tmp_path / "db").rename(tmp_path / ".db.madn-old")  # killed between two renames
+    check_writable(tmp_path / "db")
+    assert read_catalogue(tmp_path / "db").rules == TINY
+    assert [path.name for path in tmp_path.iterdir()] == ["db"]
+
+
+def killed_at(point: int, target: Path, exchange: bool) -> bool:
+    """Write a database in a process of its own that dies at the given step; say whether it died."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    steps = itertools.count(1)
+
+    def counted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **keywords: Any) -> Any:
+            if next(steps) == point:
+                os._exit(9)
+            return function(*arguments, **keywords)
+
+        return run
+
+    status = 1
+    try:
+        os.rename, os.mkdir = counted(os.rename), counted(os.mkdir)
+        for name in ("_flush", "_remove"):
+            setattr(place, name, counted(getattr(place, name)))
+        place._exchange = counted(place._exchange if exchange else lambda a, b: False)
+        write_database(target, Noise(TINY), {})
+        status = 0
+    finally:
+        os._exit(status)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("exchange", [True, False])
+def test_killed_at_every_step_of_publishing_one_database_is_there(tmp_path: Path, exchange: bool) -> None:
+    target = tmp_path / "db"
+    outcomes = []
+    for point in itertools.count(1):
+        write_database(target, Noise(SMALL), {})
+        died = killed_at(point, target, exchange)
+        if exchange and sys.platform == "linux":  # no moment without a database
+            assert read_catalogue(target).rules in (SMALL, TINY)
+        check_writable(target)
+        outcomes.append(read_catalogue(target).rules)
+        assert [path.name for path in tmp_path.iterdir()] == ["db"]
+        if not died:
+            break
+    assert len(outcomes) > 5
+    assert outcomes[0] == SMALL
+    assert outcomes[-1] == TINY
+
+
+def test_a_value_that_is_no_probability_is_not_stored(tmp_path: Path) -> None:
+    source = Noise(TINY, "float64")
+    source.raw[:] = 1.5
+    with pytest.raises(MadnError, match="not a probability"):
+        write_database(tmp_path / "db", source, {})
