@@ -81,7 +81,7 @@ def extension(name):
     )
 
 
-names = ["_core", "_tables", "_sweep", "_thesis"] + (["_sweep_avx2"] if AVX2 else [])
+names = ["_core", "_sweep", "_thesis", "_readout"] + (["_sweep_avx2"] if AVX2 else [])
 names = [name for name in names if Path("madn", f"{name}.pyx").exists()]
 
 setup(

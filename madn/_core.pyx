@@ -256,6 +256,31 @@ cdef object checked_array(str name, array, dtype):
     return np.ascontiguousarray(array)
 
 
+def move_table(const uint64_t[::1] states, int pieces, int squares):
+    """Return (first, after), the moves of many states of one side.
+
+    For `states[i]` and roll r the states after a move are `after[first[6 * i + r - 1]:first[6 * i + r]]`, by
+    ascending start square; none is a lost turn.
+    """
+    cdef Py_ssize_t n = states.shape[0], i
+    cdef int32_t end = 0
+    cdef int roll, k, j
+    cdef OwnMove moves[MAX_CHOICES]
+    first = np.zeros(6 * n + 1, np.int32)
+    after = np.empty(6 * n * pieces, np.uint64)
+    cdef int32_t[::1] first_view = first
+    cdef uint64_t[::1] after_view = after
+    with nogil:
+        for i in range(n):
+            for roll in range(1, 7):
+                k = own_moves(states[i], roll, squares, pieces, moves)
+                for j in range(k):
+                    after_view[end] = moves[j].after
+                    end += 1
+                first_view[6 * i + roll] = end
+    return first, after[:end].copy()
+
+
 cdef class Ranking:
     """The thesis' numbering of the positions of a game: a bijection with 0 to `positions - 1`.
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from madn import _readout
 from madn.rules import Rules
 from madn.solver.kernels import kernels
 from madn.solver.sides import TERMINAL, Side
@@ -14,30 +15,140 @@ from madn.solver.sides import TERMINAL, Side
 HALF = {"fixed32": 1 << 28, "float64": 0.5}  # one half in stored units; six fixed32 values add up inside 32 bits
 DTYPE: dict[str, Any] = {"fixed32": np.int32, "float64": np.float64}
 GROUP = 256  # columns that are visited, or left alone, together
-OVERREAD = 16  # a chunk may read this far past the end of an array (WIDTH in _sweep.pxi)
 
 Values: TypeAlias = NDArray[Any]
 
 
+def finish_zones(rules: Rules) -> range:
+    """All occupations of a finish zone but the full one, bit i for finish square i."""
+    return range((1 << rules.pieces) - 1)
+
+
+def components(rules: Rules) -> list[tuple[int, int]]:
+    """The pairs of finish zones to solve, most advanced first, each with its larger side first."""
+
+    def advance(zone: int) -> tuple[int, int]:
+        return zone.bit_count(), sum(i for i in range(rules.pieces) if zone >> i & 1)
+
+    def order(pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
+        (n1, s1), (n2, s2) = advance(pair[0]), advance(pair[1])
+        return -(n1 + n2), -(s1 + s2), pair
+
+    zones = sorted(finish_zones(rules), key=advance)
+    return sorted(((f, g) for i, f in enumerate(zones) for g in zones[i:]), key=order)
+
+
 @dataclass(frozen=True)
 class Matrices:
-    """The values of all pairs (row state, column state), in the row player's view, minus one half, in stored units.
+    """The values of all pairs (row state, column state) in the row player's view, minus one half, in stored units.
 
-    `L[start[a] + b]`: a is to move. `R[start[a] + b]`: b is to move.
+    `L[start[a] + b]`: a is to move. `R[start[a] + b]`: b is to move. Row a is kept from column `first[a]` on; before
+    that it is found with rows and columns exchanged, and the opposite sign.
     """
 
     L: Values
     R: Values
     start: NDArray[np.int64]
+    first: NDArray[np.int32]
+
+    @classmethod
+    def full(cls, rows: int, columns: int, representation: str) -> "Matrices":
+        """Matrices of zeros that keep every row whole."""
+        start = np.arange(rows, dtype=np.int64) * columns
+        return cls(*_zeros(rows * columns, representation), start, np.zeros(rows, np.int32))
+
+    @classmethod
+    def mirrored(cls, side: Side, representation: str) -> "Matrices":
+        """Matrices of zeros for a side against itself: a row begins with the first column of its own pips."""
+        first = side.class_start[side.pips]
+        ends = np.cumsum(side.size - first.astype(np.int64))
+        return cls(*_zeros(int(ends[-1]), representation), ends - side.size, first)
+
+
+def _zeros(size: int, representation: str) -> tuple[Values, Values]:
+    room = size + kernels.WIDTH  # whole vectors are read, also at the end
+    return np.zeros(room, DTYPE[representation]), np.zeros(room, DTYPE[representation])
+
+
+class Component:
+    """One pair of finish zones while it is being solved."""
+
+    def __init__(
+        self, rows: Side, columns: Side, representation: str, solved: Mapping[tuple[int, int], Matrices]
+    ) -> None:
+        self.rows, self.columns, self.representation = rows, columns, representation
+        self.mirrored = rows.finish == columns.finish
+        self.strips = len(rows.class_start) - 1
+        self.matrices = (
+            Matrices.mirrored(rows, representation)
+            if self.mirrored
+            else Matrices.full(rows.size, columns.size, representation)
+        )
+        groups = column_groups(columns)
+        ring = ring_size(columns, groups)
+        slot = np.arange(columns.size, dtype=np.int32) % ring
+        row_exits = [self._exit(f, columns.finish, solved) for f in rows.moves.exits]
+        column_exits = [self._exit(f, rows.finish, solved) for f in columns.moves.exits]
+        self.kernel = kernels.Component(
+            rows=rows,
+            columns=columns,
+            L=self.matrices.L,
+            R=self.matrices.R,
+            start=self.matrices.start,
+            row_offset=_offsets(rows, self.matrices.start, row_exits),
+            column_offset=_offsets(columns, slot.astype(np.int64) * kernels.WIDTH, column_exits),
+            row_exits=[(m.L, m.R) for m in row_exits],
+            column_exits=[(m.L, m.R) for m in column_exits],
+            slot=slot,
+            group_class=groups,
+            ring=ring,
+            mirrored=self.mirrored,
+        )
+
+    def _exit(self, finish: int, other: int, solved: Mapping[tuple[int, int], Matrices]) -> Matrices:
+        """The values a move into another finish zone leads to; the full zone is a win."""
+        if finish != TERMINAL:
+            return solved[finish, other]
+        won = Matrices.full(1, max(self.rows.size, self.columns.size), self.representation)
+        won.L[:] = won.R[:] = HALF[self.representation]
+        return won
+
+    @property
+    def slots(self) -> int:
+        """The number of values kept, those that are no position included."""
+        return 2 * (len(self.matrices.L) - kernels.WIDTH)
+
+    def strip_slots(self) -> NDArray[np.int64]:
+        """How many values each strip has: what a pass over it costs."""
+        lengths = self.columns.size - self.matrices.first.astype(np.int64)
+        total = np.concatenate([[0], np.cumsum(lengths)])
+        return np.diff(total[self.rows.class_start]) * 2
+
+    def results(self, threads: int) -> dict[tuple[int, int], Matrices]:
+        """What later components and the answer read: full matrices with either side as rows, where they are needed.
+
+        Nothing moves into an empty finish zone, so matrices with that side as rows are needed only when both are.
+        """
+        f, g = self.rows.finish, self.columns.finish
+        n, k, m = self.rows.size, self.columns.size, self.matrices
+        if f == g == 0:
+            return {(f, g): m}
+        if self.mirrored:
+            square = Matrices.full(n, n, self.representation)
+            _readout.unfold(m.L, m.R, m.start, m.first, square.L, square.R)
+            return {(f, g): square}
+        turned = Matrices.full(k, n, self.representation)
+        _readout.turn(m.R, n, k, turned.L, threads)
+        _readout.turn(m.L, n, k, turned.R, threads)
+        return {(g, f): turned} if f == 0 else {(f, g): m, (g, f): turned}
 
 
 def column_groups(side: Side) -> NDArray[np.int32]:
     """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last."""
-    cuts, last = [0], 0
-    for j in range(1, len(side.class_start)):
-        if side.class_start[j] - side.class_start[last] >= GROUP or j == len(side.class_start) - 1:
+    cuts, last = [0], len(side.class_start) - 1
+    for j in range(1, last + 1):
+        if side.class_start[j] - side.class_start[cuts[-1]] >= GROUP or j == last:
             cuts.append(j)
-            last = j
     return np.array(cuts, np.int32)
 
 
@@ -45,52 +156,6 @@ def ring_size(side: Side, groups: NDArray[np.int32]) -> int:
     """How many columns a chunk keeps at hand: a group and the six classes before it."""
     first = side.class_start[np.maximum(groups[:-1] - 6, 0)]
     return int((side.class_start[groups[1:]] - first).max())
-
-
-def row_starts(rows: Side, columns: Side, mirrored: bool) -> tuple[NDArray[np.int64], int]:
-    """Where each row begins (less its first column), and the number of values in all."""
-    n = columns.size
-    if not mirrored:
-        return np.arange(rows.size, dtype=np.int64) * n, rows.size * n
-    first = rows.class_start[rows.pips].astype(np.int64)
-    ends = np.cumsum(n - first)
-    return ends - n, int(ends[-1])
-
-
-class ComponentSolver:
-    """One pair of finish zones while it is being solved."""
-
-    def __init__(
-        self, rows: Side, columns: Side, representation: str, solved: Mapping[tuple[int, int], Matrices]
-    ) -> None:
-        mirrored = rows.finish == columns.finish
-        start, size = row_starts(rows, columns, mirrored)
-        dtype = DTYPE[representation]
-        self.rows, self.columns, self.mirrored = rows, columns, mirrored
-        self.matrices = Matrices(np.zeros(size + OVERREAD, dtype), np.zeros(size + OVERREAD, dtype), start)
-        won = np.full(max(rows.size, columns.size) + OVERREAD, HALF[representation], dtype)
-        terminal = Matrices(won, won, np.zeros(1, np.int64))
-        groups = column_groups(columns)
-        ring = ring_size(columns, groups)
-        slot = np.arange(columns.size, dtype=np.int32) % ring
-        row_exits = [terminal if f == TERMINAL else solved[f, columns.finish] for f in rows.moves.exits]
-        column_exits = [terminal if f == TERMINAL else solved[f, rows.finish] for f in columns.moves.exits]
-        self.strips = len(rows.class_start) - 1
-        self.kernel = kernels.Component(
-            rows=rows,
-            columns=columns,
-            L=self.matrices.L,
-            R=self.matrices.R,
-            start=start,
-            row_offset=_offsets(rows, start, row_exits),
-            column_offset=_offsets(columns, slot.astype(np.int64) * OVERREAD, column_exits),
-            row_exits=[(m.L, m.R) for m in row_exits],
-            column_exits=[(m.L, m.R) for m in column_exits],
-            slot=slot,
-            group_class=groups,
-            ring=ring,
-            mirrored=mirrored,
-        )
 
 
 def _offsets(side: Side, own: NDArray[np.int64], exits: list[Matrices]) -> NDArray[np.int64]:
@@ -101,46 +166,3 @@ def _offsets(side: Side, own: NDArray[np.int64], exits: list[Matrices]) -> NDArr
         there = moves.kind == kind
         offset[there] = matrices.start[moves.row[there]]
     return offset
-
-
-def both_ways(solver: ComponentSolver) -> dict[tuple[int, int], Matrices]:
-    """The solved values as full matrices, with either side as rows: what the components before this one read."""
-    rows, columns, m = solver.rows, solver.columns, solver.matrices
-    n, k = rows.size, columns.size
-    if not solver.mirrored:
-        size = n * k
-        shape = (n, k)
-        L, R = m.L[:size].reshape(shape), m.R[:size].reshape(shape)
-        turned = Matrices(_padded(-R.T), _padded(-L.T), np.arange(k, dtype=np.int64) * n)
-        return {(rows.finish, columns.finish): m, (columns.finish, rows.finish): turned}
-    L, R = (np.zeros((n, n), m.L.dtype) for _ in range(2))
-    for a in range(n):
-        first = rows.class_start[rows.pips[a]]
-        L[a, first:] = m.L[m.start[a] + first : m.start[a] + n]
-        R[a, first:] = m.R[m.start[a] + first : m.start[a] + n]
-    for a in range(n):
-        first = rows.class_start[rows.pips[a]]
-        L[a, :first] = -R[:first, a]
-        R[a, :first] = -L[:first, a]
-    return {(rows.finish, rows.finish): Matrices(_padded(L), _padded(R), np.arange(n, dtype=np.int64) * n)}
-
-
-def _padded(matrix: Values) -> Values:
-    out = np.zeros(matrix.size + OVERREAD, matrix.dtype)
-    out[: matrix.size] = matrix.ravel()
-    return out
-
-
-def components(rules: Rules) -> list[tuple[int, int]]:
-    """The pairs of finish zones to solve, most advanced first, each with its larger side as rows."""
-    zones = range((1 << rules.pieces) - 1)
-    pairs = [(f, g) for f in zones for g in zones if g >= f]
-
-    def advance(zone: int) -> tuple[int, int]:
-        return zone.bit_count(), sum(i for i in range(rules.pieces) if zone >> i & 1)
-
-    def order(pair: tuple[int, int]) -> tuple[int, int, int, int]:
-        (n1, s1), (n2, s2) = advance(pair[0]), advance(pair[1])
-        return -(n1 + n2), -(s1 + s2), *pair
-
-    return [tuple(sorted(p, key=advance)) for p in sorted(pairs, key=order)]  # type: ignore[misc]

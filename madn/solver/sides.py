@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._tables import move_table
+from madn._core import move_table
 from madn.rules import DIE, Rules
 
 TERMINAL = -1  # the exit to "all pieces finished"

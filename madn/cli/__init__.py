@@ -1,0 +1,109 @@
+"""The command line, `madn COMMAND … [--json]`. This module turns errors into one line and an exit status.
+
+Commands import what costs time (numpy, SQLite, the kernels) only when they run.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from madn.cli.boards import moves, rank, unrank
+from madn.cli.query import analyse, best_move, info, win
+from madn.cli.solve import plan, solve
+from madn.cli.version import version_text
+from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingBlockError, ResourceError
+
+BAD_INPUT, BAD_DATA, INTERRUPTED = 2, 3, 130
+
+
+class CtrlCError(Exception):
+    """Ctrl-C, under a name that click leaves alone."""
+
+
+class Commands(click.Group):
+    """The commands, in the order in which they are listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names as they were added: from making a database to asking it."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise CtrlCError from None
+
+
+def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    """Print what `--version` asks for, and end."""
+    if wanted and not ctx.resilient_parsing:
+        click.echo(version_text())
+        ctx.exit()
+
+
+@click.group(cls=Commands, invoke_without_command=True)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version, the number of threads and the kernels in use.",
+)
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Solve two-player German Ludo exactly, and ask the solution.
+
+    A BOARD is written OWN/OTHER, the side to move first. Each side lists the squares of its pieces, counted
+    from its own A-square: 0 is the A-square, 39 the last square of the main field, 40 to 43 the finish zone
+    (with 40 squares and 4 pieces). Pieces in the box are not written; a side with all pieces in the box
+    is b. The starting position is 0/0.
+
+    Every command takes --json: one JSON object on standard output, everything else on standard error.
+    Exit status: 0 done, 2 wrong usage or bad input, 3 not enough resources or damaged data, 130 interrupted.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank):
+    commands.add_command(command)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the command line with these arguments, or those of the process; return the exit status."""
+    try:
+        status = commands.main(args, prog_name="madn", standalone_mode=False)
+    except click.ClickException as error:
+        where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "madn"
+        return _failed(f"{error.format_message()} (see {where} --help)", BAD_INPUT)
+    except (CorruptBlockError, FormatVersionError, MissingBlockError, ResourceError) as error:
+        return _failed(str(error), BAD_DATA)
+    except MadnError as error:
+        return _failed(str(error), BAD_INPUT)
+    except MemoryError:
+        return _failed("not enough memory", BAD_DATA)
+    except OSError as error:
+        _forget_output()
+        return _failed(str(error), BAD_DATA)
+    except CtrlCError:
+        return _failed("interrupted", INTERRUPTED)
+    return status if isinstance(status, int) else 0
+
+
+def _failed(message: str, status: int) -> int:
+    click.echo(f"madn: {' '.join(message.split())}", err=True)
+    return status
+
+
+def _forget_output() -> None:
+    """Drop what could not be written to standard output, or Python would try it again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)

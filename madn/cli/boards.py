@@ -1,0 +1,82 @@
+"""Commands that need no database: `moves`, `rank`, `unrank`."""
+
+import click
+
+from madn.board import Board
+from madn.cli.options import board_argument, roll_argument, rules_options
+from madn.cli.output import columns, json_option, print_json
+from madn.rules import Rules
+
+
+@click.command()
+@board_argument
+@roll_argument
+@rules_options
+@json_option
+def moves(board: str, roll: int, pieces: int, squares: int, as_json: bool) -> None:
+    """List the legal moves of a board for a roll, and the boards they lead to.
+
+    A move is the square it starts from and the square it ends on, in the mover's numbers: 12-17, b-0 out of
+    the box, 12x17 when it captures; a lost turn is pass. The board after it is the one that the next player
+    to roll sees: the same side after a 6, the other side otherwise.
+
+    Example: madn moves 3,17/0 4 --pieces 2
+    """
+    position = Board.parse(board, Rules(pieces, squares))
+    options = [(str(move), str(position.after(move, roll))) for move in position.legal_moves(roll)]
+    if as_json:
+        listed = [{"move": move, "board": after} for move, after in options]
+        print_json({"board": board, "roll": roll, "moves": listed})
+    elif options:
+        click.echo(columns([("move", "board after"), *options]))
+    else:
+        click.echo("The game is over: there are no moves.")
+
+
+@click.command()
+@board_argument
+@rules_options
+@json_option
+def rank(board: str, pieces: int, squares: int, as_json: bool) -> None:
+    """Give the number of a position in the thesis' numbering.
+
+    Example: madn rank 0/0 --pieces 2
+    """
+    _show_place(Board.parse(board, Rules(pieces, squares)), as_json)
+
+
+@click.command()
+@click.argument("id", type=int)
+@rules_options
+@json_option
+def unrank(id: int, pieces: int, squares: int, as_json: bool) -> None:
+    """Give the position of a number in the thesis' numbering.
+
+    Example: madn unrank 1234 --pieces 2
+    """
+    rules = Rules(pieces, squares)
+    if not 0 <= id < rules.positions:
+        raise click.BadParameter(f"{id} is outside 0 to {rules.positions - 1}", param_hint="'ID'")
+    from madn._core import Ranking
+
+    _show_place(Board.from_masks(*Ranking(pieces, squares).unrank(id), rules), as_json)
+
+
+def _show_place(board: Board, as_json: bool) -> None:
+    """Print where a board is in the numbering."""
+    from madn._core import Ranking
+
+    ranking = Ranking(board.rules.pieces, board.rules.squares)
+    number = ranking.rank(*board.masks)
+    profile = ranking.profile(number)
+    offset = number - ranking.first(*profile)
+    if as_json:
+        print_json({"board": str(board), "id": number, "profile": profile, "offset": offset})
+        return
+    rows = [
+        ("board", str(board)),
+        ("ID", f"{number} of 0 to {ranking.positions - 1}"),
+        ("profile", "{} out of the box, {} finished / {} out, {} finished".format(*profile)),
+        ("offset", f"{offset} in its profile"),
+    ]
+    click.echo(columns(rows))

@@ -1,0 +1,49 @@
+"""How answers are printed: one JSON object for machines, short tables for people."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+def print_json(answer: Mapping[str, Any]) -> None:
+    """Print an answer as one JSON object, indented."""
+    click.echo(json.dumps(answer, indent=2, allow_nan=False))
+
+
+def percent(probability: float) -> str:
+    """A probability with the four decimals of the thesis' tables."""
+    return f"{100 * probability:.4f} %"
+
+
+def size(count: int) -> str:
+    """A number of bytes for a person, in units of 1024."""
+    if count < 1024:
+        return f"{count} bytes"
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.1f} {' KMGT'[power]}iB"
+
+
+def duration(seconds: float) -> str:
+    """A time for a person: `0.34 s`, `12 s`, `3 min 05 s`, `2 h 07 min`."""
+    if seconds < 9.995:
+        return f"{seconds:.2f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def columns(rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:
+    """Lay out rows in columns two spaces apart; those numbered in `right` are aligned to the right."""
+    texts = [[str(cell) for cell in row] for row in rows]
+    for number, column in enumerate(zip(*texts, strict=True)):
+        width = max(map(len, column))
+        for row in texts:
+            row[number] = row[number].rjust(width) if number in right else row[number].ljust(width)
+    return "\n".join("  ".join(row).rstrip() for row in texts)

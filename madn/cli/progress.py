@@ -1,0 +1,53 @@
+"""A progress bar with an estimate of the time that is left, on a terminal only."""
+
+import sys
+import time
+from types import TracebackType
+
+from madn.cli.output import duration
+
+WIDTH = 24
+PAUSE = 0.1  # seconds between two drawings
+PATIENCE = 0.3  # work that is done within this many seconds draws nothing
+
+
+class ProgressBar:
+    """Called with the fraction that is done and a short text, draws one line on standard error."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.shown = sys.stderr.isatty()
+        self.begin = time.monotonic()
+        self.next = self.begin + PATIENCE
+        self.drawn = 0  # characters in the line
+
+    def __call__(self, fraction: float, text: str = "") -> None:
+        """Draw the bar, if it is time for it."""
+        now = time.monotonic()
+        if self.shown and now >= self.next:
+            self.next = now + PAUSE
+            self._draw(progress_line(self.label, fraction, now - self.begin, text))
+
+    def _draw(self, line: str) -> None:
+        sys.stderr.write("\r" + line.ljust(self.drawn))
+        sys.stderr.flush()
+        self.drawn = len(line)
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Wipe the line."""
+        if self.drawn:
+            self._draw("")
+            sys.stderr.write("\r")
+
+
+def progress_line(label: str, fraction: float, elapsed: float, text: str) -> str:
+    """The line of a bar; the time left is estimated from the time so far."""
+    done = min(max(fraction, 0.0), 1.0)
+    bar = ("#" * int(done * WIDTH)).ljust(WIDTH, "-")
+    left = f"{duration(elapsed * (1 - done) / done)} left" if done > 0 else "starting"
+    return f"{label} [{bar}] {100 * done:3.0f} %  {left}  {text}"[:79].rstrip()

@@ -1,0 +1,125 @@
+"""Commands that ask a database: `info`, `win`, `best-move`, `analyse`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from madn.board import Board
+from madn.cli.options import board_argument, database_argument, roll_argument
+from madn.cli.output import columns, json_option, percent, print_json, size
+from madn.errors import IllegalMoveError
+
+if TYPE_CHECKING:
+    from madn.database import Database, MoveValue
+
+
+def _open(path: str) -> "Database":
+    from madn.database import open_database
+
+    return open_database(path)
+
+
+@click.command()
+@database_argument
+@json_option
+def info(db: str, as_json: bool) -> None:
+    """Say what is in a database and how it was made.
+
+    Example: madn info two
+    """
+    with _open(db) as database:
+        facts = database.info()
+    if as_json:
+        print_json(facts)
+        return
+    rules = facts["rules"]
+    rows = [
+        ("game", f"{rules['pieces']} pieces a side, {rules['squares']} squares"),
+        ("positions", f"{facts['positions']:,}"),
+        ("blocks", f"{facts['blocks']:,}"),
+        ("size", size(facts["bytes"])),
+        ("format", facts["format"]),
+        ("values", facts["values"]),
+    ]
+    rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
+    rows += [(name, value) for name, value in facts["provenance"].items()]
+    click.echo(columns(rows))
+
+
+@click.command()
+@database_argument
+@board_argument
+@json_option
+def win(db: str, board: str, as_json: bool) -> None:
+    """Give the probability that the side to move wins, before it rolls.
+
+    Example: madn win two 0/0
+    """
+    with _open(db) as database:
+        probability = database.win(Board.parse(board, database.rules))
+    if as_json:
+        print_json({"board": board, "win": probability})
+    else:
+        click.echo(percent(probability))
+
+
+@click.command("best-move")
+@database_argument
+@board_argument
+@roll_argument
+@json_option
+def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
+    """Give the best move for a roll, and what every legal move is worth.
+
+    Example: madn best-move two 3,17/0 4
+    """
+    with _open(db) as database:
+        moves = database.moves(Board.parse(board, database.rules), roll)
+    if not moves:
+        raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+    if as_json:
+        best = moves[0]
+        listed = [_fields(move) for move in moves]
+        print_json({"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed})
+    else:
+        rows = [(move.move, percent(move.win), move.board) for move in moves]
+        click.echo(columns([("move", "wins", "board after"), *rows], right=[1]))
+
+
+@click.command()
+@database_argument
+@board_argument
+@json_option
+def analyse(db: str, board: str, as_json: bool) -> None:
+    """Draw a board and give the best move for each of the six rolls.
+
+    With --json every legal move of every roll is listed, best first.
+
+    Example: madn analyse two 0/0
+    """
+    with _open(db) as database:
+        analysis = database.analyse(Board.parse(board, database.rules))
+    if as_json:
+        rolls = [
+            {
+                "roll": r.roll,
+                "move": str(r.moves[0].move),
+                "win": r.win,
+                "moves": [_fields(m) for m in r.moves],
+            }
+            for r in analysis.rolls
+        ]
+        print_json({"board": board, "win": analysis.win, "rolls": rolls})
+        return
+    click.echo(analysis.board.ascii())
+    click.echo(f"\nThe side to move wins with {percent(analysis.win)}.")
+    if analysis.rolls:
+        rows = [
+            (r.roll, r.moves[0].move, percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
+            for r in analysis.rolls
+        ]
+        click.echo("\n" + columns([("roll", "best move", "wins", "other moves"), *rows], right=[0, 2]))
+
+
+def _fields(move: "MoveValue") -> dict[str, Any]:
+    return {"move": str(move.move), "win": move.win, "board": str(move.board)}

@@ -1,0 +1,190 @@
+"""Commands that solve a game, or say what solving it would need: `solve`, `plan`."""
+
+import platform
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from madn.cli.options import Bytes, Function, rules_options
+from madn.cli.output import columns, duration, json_option, percent, print_json, size
+from madn.cli.progress import ProgressBar
+from madn.rules import Rules
+
+if TYPE_CHECKING:
+    from madn.solver import Plan, Solution
+
+
+def solver_options(command: Function) -> Function:
+    """Add the options that a plan depends on; `make_plan` checks them."""
+    options: list[Callable[[Function], Function]] = [
+        rules_options,
+        click.option("--threads", type=int, help="Threads to use.  [default: all]"),
+        click.option(
+            "--tolerance",
+            type=float,
+            help="The residual to reach.  [default: 1e-15, for 3 and 4 pieces on large boards 1e-6]",
+        ),
+        click.option(
+            "--method",
+            metavar="tiles|thesis",
+            default="tiles",
+            show_default=True,
+            help="'thesis' is the thesis' own algorithm: slow, for comparison.",
+        ),
+        click.option(
+            "--memory", type=Bytes(), help="Memory to stay within, such as 20G.  [default: what is free]"
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@solver_options
+@click.option(
+    "--out",
+    type=click.Path(),
+    metavar="DIR",
+    help="Directory to write the database to.  [default: nothing is stored]",
+)
+@json_option
+def solve(pieces: int, squares: int, out: str | None, as_json: bool, **settings: Any) -> None:
+    """Solve a game and write the solution to a database.
+
+    The residual is the largest difference, over all positions, between the value of a position and what its
+    best moves make of it. It is measured after the last sweep, and the work goes on until it is at most the
+    tolerance. A database that is in DIR already is replaced when the new one is complete.
+
+    Example: madn solve --pieces 2 --out two
+    """
+    rules = Rules(pieces, squares)
+    if out is not None:
+        _check_out(out)
+    from madn import solver
+
+    plan = solver.make_plan(rules, **settings)
+    plan.check_memory()
+    if out is not None:
+        _check_out(out, plan.disk_bytes)
+    click.echo(_plan_table(plan) + "\n", err=as_json)
+    with ProgressBar("solving") as bar:
+        solution = solver.solve(plan, bar)
+    if not as_json:
+        click.echo(_result_table(solution))
+    if out is not None:
+        from madn.store import write_database
+
+        with ProgressBar("writing") as bar:
+            write_database(out, solution, _provenance(solution), bar)
+    if as_json:
+        print_json({**_result(solution), "out": out})
+    elif out is not None:
+        click.echo(f"\nThe database is in {out}")
+
+
+def _check_out(out: str, disk_bytes: int = 0) -> None:
+    from madn.store import check_writable
+
+    if not out:
+        raise click.BadParameter("the name of a directory is missing", param_hint="'--out'")
+    check_writable(out, disk_bytes)
+
+
+@click.command()
+@solver_options
+@json_option
+def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
+    """Say what a solve would need, and do nothing.
+
+    Example: madn plan --pieces 3
+    """
+    from madn import solver
+
+    wanted = solver.make_plan(Rules(pieces, squares), **settings)
+    if as_json:
+        print_json(_plan(wanted))
+    else:
+        click.echo(_plan_table(wanted))
+
+
+def _plan(plan: "Plan") -> dict[str, Any]:
+    return {
+        "pieces": plan.rules.pieces,
+        "squares": plan.rules.squares,
+        "positions": plan.positions,
+        "components": plan.components,
+        "largest_component": plan.largest_component,
+        "memory_bytes": plan.memory_bytes,
+        "disk_bytes": plan.disk_bytes,
+        "method": plan.method,
+        "representation": plan.representation,
+        "tolerance": plan.tolerance,
+        "threads": plan.threads,
+    }
+
+
+def _plan_table(plan: "Plan") -> str:
+    rows = [
+        ("game", f"{plan.rules.pieces} pieces a side, {plan.rules.squares} squares"),
+        ("positions", f"{plan.positions:,}"),
+        ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
+        ("memory", size(plan.memory_bytes)),
+        ("disk", f"at most {size(plan.disk_bytes)}"),
+        ("values", plan.representation),
+        ("tolerance", f"{plan.tolerance:g}"),
+        ("method", f"{plan.method}, {plan.threads} threads"),
+    ]
+    return columns(rows)
+
+
+def _result(solution: "Solution") -> dict[str, Any]:
+    plan = solution.plan
+    return {
+        "pieces": plan.rules.pieces,
+        "squares": plan.rules.squares,
+        "positions": plan.positions,
+        "components": plan.components,
+        "sweeps": solution.sweeps,
+        "updates": solution.updates,
+        "seconds": solution.seconds,
+        "threads": solution.threads,
+        "residual": solution.residual,
+        "residual_board": str(solution.residual_board),
+        "start": solution.start,
+        "min": solution.min,
+        "max": solution.max,
+        "min_board": str(solution.min_board),
+        "max_board": str(solution.max_board),
+        "method": plan.method,
+        "representation": plan.representation,
+        "tolerance": plan.tolerance,
+        "sweeps_per_component": [
+            {"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component
+        ],
+    }
+
+
+def _result_table(solution: "Solution") -> str:
+    rows = [
+        ("start", f"{percent(solution.start)}  0/0"),
+        ("smallest", f"{percent(solution.min)}  {solution.min_board}"),
+        ("largest", f"{percent(solution.max)}  {solution.max_board}"),
+        ("residual", f"{solution.residual:.2g}  {solution.residual_board}"),
+        ("sweeps", f"{solution.sweeps:,}, {solution.updates:,} position updates"),
+        ("time", f"{duration(solution.seconds)}, {solution.threads} threads"),
+    ]
+    return columns(rows)
+
+
+def _provenance(solution: "Solution") -> dict[str, Any]:
+    """How the values were made, for the catalogue."""
+    import numpy
+
+    import madn
+    from madn._core import compiler
+
+    made = {name: value for name, value in _result(solution).items() if name not in {"pieces", "squares"}}
+    versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
+    return {"command": "solve", "versions": {**versions, "compiler": compiler()}, **made}

@@ -1,0 +1,23 @@
+"""What `madn --version` says."""
+
+
+def version_text() -> str:
+    """The version, whether OpenMP is in it, the threads, the kernels and the libraries, one a line."""
+    import platform
+
+    import numpy
+
+    import madn
+    from madn._core import compiler, max_threads, openmp
+    from madn.solver.kernels import kernels
+
+    build = "AVX2" if kernels.__name__.endswith("_avx2") else "portable"
+    return "\n".join(
+        [
+            f"madn {madn.__version__}",
+            f"OpenMP: {'yes' if openmp() else 'no, one thread only'}",
+            f"threads: {max_threads()}",
+            f"kernels: {build}, built with {compiler()}",
+            f"numpy {numpy.__version__}, Python {platform.python_version()}",
+        ]
+    )

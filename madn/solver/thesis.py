@@ -1,0 +1,84 @@
+"""Method `thesis`: Algorithm 3 as printed, over all positions in the order of their IDs."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn import _thesis
+from madn._core import Ranking
+from madn.board import Board
+from madn.solver.plan import Plan, PlanError
+from madn.solver.solution import Extremes, Solution
+
+EXPECTED_SWEEPS = {1: 40, 2: 70, 3: 105, 4: 135}  # for the estimate of progress only: the thesis, section 5.1
+MOST_SWEEPS = 5000
+SLICE = 1 << 21  # positions between two looks at the clock and at Ctrl-C: well under a second
+
+
+class ListedValues:
+    """Values kept by ID."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self.values = values
+
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` with the values of the IDs from `first` on."""
+        out[:] = self.values[first : first + len(out)]
+
+
+def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
+    """Solve the game of a plan."""
+    began = time.perf_counter()
+    rules = plan.rules
+    ranking = Ranking(rules.pieces, rules.squares)
+    x = np.empty(ranking.positions)
+    _thesis.start_values(ranking, x, 0.5)
+    expected = EXPECTED_SWEEPS[rules.pieces] * max(1.0, -np.log10(plan.tolerance) / 6)
+    sweeps = updates = 0
+    target = plan.tolerance
+    residual, where = np.inf, 0
+    while residual > plan.tolerance and sweeps < MOST_SWEEPS:
+        change = np.inf
+        while change > target and sweeps < MOST_SWEEPS:
+            change = 0.0
+            for part, (most, _, count) in _pass(ranking, x, plan.threads, True):
+                change = max(change, most)
+                updates += count
+                progress(min(0.99, float((sweeps + part) / expected)), f"sweep {sweeps + 1}")
+            sweeps += 1
+        residual = -1.0
+        for _, (most, at, _) in _pass(ranking, x, plan.threads, False):
+            if most > residual:
+                residual, where = most, at
+        target /= 2
+    if residual > plan.tolerance:
+        raise PlanError(f"a residual of {plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
+    progress(1.0, f"sweep {sweeps}")
+    open_values = np.where((x > 0) & (x < 1), x, np.nan)
+    low, high = int(np.nanargmin(open_values)), int(np.nanargmax(open_values))
+
+    def board(id: int) -> Board:
+        return Board.from_masks(*ranking.unrank(id), rules)
+
+    return Solution(
+        plan=plan,
+        sweeps=sweeps,
+        sweeps_per_component=[("all", sweeps)],
+        updates=updates,
+        seconds=time.perf_counter() - began,
+        start=float(x[ranking.rank(*Board.start(rules).masks)]),
+        extremes=Extremes(residual, board(where), float(x[low]), board(low), float(x[high]), board(high)),
+        values=ListedValues(x),
+    )
+
+
+def _pass(
+    ranking: Ranking, x: NDArray[np.float64], threads: int, write: bool
+) -> Iterator[tuple[float, tuple[float, int, int]]]:
+    """One pass in slices, so that Ctrl-C is heard; yields (part done, what the kernel found)."""
+    for first in range(0, len(x), SLICE):
+        end = min(len(x), first + SLICE)
+        yield end / len(x), _thesis.run(ranking, x, first, end, threads, write)
