@@ -40,6 +40,10 @@ PROBE = "#include <omp.h>\nint main(void) { return omp_get_max_threads() < 1; }\
 class BuildExt(build_ext):
     """Adds the compiler's own flags, which are known only once the compiler is."""
 
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or True  # as many extensions at once as there are processors
+
     def build_extensions(self):
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
         compile_args, link_args = self.openmp_flags(kind)
@@ -81,7 +85,7 @@ def extension(name):
     )
 
 
-names = ["_core", "_sweep", "_thesis", "_readout"] + (["_sweep_avx2"] if AVX2 else [])
+names = ["_core", "_blocks", "_sweep", "_thesis", "_readout"] + (["_sweep_avx2"] if AVX2 else [])
 names = [name for name in names if Path("madn", f"{name}.pyx").exists()]
 
 setup(

@@ -2,6 +2,9 @@
 
 STOP = 2 ** 31 - 1       # ends a list of ascending columns
 
+cdef enum:
+    SHARED = 1000        # chunks times columns from which a strip is worth more than one thread: about 50 µs
+
 
 cdef class Component:
     """The two matrices of a pair of finish zones, and the passes over them.
@@ -16,7 +19,7 @@ cdef class Component:
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
     cdef object inflow           # [group]
-    cdef int largest_strip
+    cdef int largest_strip, columns
 
     def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
                  group_class, int ring, bint mirrored):
@@ -39,7 +42,7 @@ cdef class Component:
         t.first_chunk = self.int32(chunks)
         t.widest = int(np.diff(columns.class_start[group_class]).max()) + LANES
         t.start = self.int64(start)
-        t.row_first = self.int32(rows.moves.first)
+        t.row_first = self.int32(rows.moves.first[::6])
         t.row_count = self.int8(np.diff(rows.moves.first))
         t.row_kind = self.int8(rows.moves.kind)
         t.row_offset = self.int64(row_offset)
@@ -47,10 +50,10 @@ cdef class Component:
         t.row_pips = self.int32(rows.pips)
         t.row_turned = self.uint64(rows.turned)
         t.row_without = self.int32(rows.without.ravel())
-        t.col_first = self.int32(columns.moves.first)
+        t.col_first = self.int32(columns.moves.first[::6])
         t.col_count = self.int8(np.diff(columns.moves.first))
         t.col_kind = self.int8(columns.moves.kind)
-        t.col_offset = self.int64(column_offset)
+        t.col_offset = self.int32(column_offset)
         t.col_loss = self.int8(2 * columns.moves.lost + columns.moves.lost_six)
         t.col_masks = self.uint64(columns.masks)
         t.slot = self.int32(slot)
@@ -74,6 +77,7 @@ cdef class Component:
         self.pending = np.full((all_chunks, t.groups), np.inf)
         self.inflow = np.zeros(t.groups)
         self.largest_strip = int(sizes.max())
+        self.columns = columns.size
         self.in_order = np.arange(self.largest_strip, dtype=np.int32)
 
     cdef const int32_t* int32(self, array) except NULL:
@@ -114,7 +118,7 @@ cdef class Component:
         """
         dtype = np.float64 if self.wide else np.int32
         if self.scratch is None or len(self.scratch) < threads:
-            self.scratch = np.zeros((threads, (2 * self.t.ring + self.t.widest) * LANES), dtype)
+            self.scratch = np.zeros((threads, 2 * (self.t.ring + self.t.widest) * LANES), dtype)
             chunks = (self.largest_strip + LANES - 1) // LANES if self.t.mirrored else 1
             self.aside = np.zeros((2, chunks, self.largest_strip * LANES), dtype)
         if self.wide:
@@ -141,7 +145,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
     cdef Job* jobs = <Job*>calloc(most_chunks, sizeof(Job))
     cdef Findings total
-    cdef int strip, k, n, row, g
+    cdef int strip, k, n, row, g, team
     cdef double change = 0
     total.updates = 0
     total.residual.value = -1
@@ -174,11 +178,12 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
                     jobs[k].aside_r = &aside[1, k, 0]
                 found[k] = total
                 found[k].updates = 0
+            team = threads if <int64_t>n * c.columns > SHARED else 1
             with nogil:
                 if t.mirrored:
-                    for k in prange(n, num_threads=threads, schedule="dynamic"):
+                    for k in prange(n, num_threads=team, schedule="dynamic"):
                         set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
-                for k in prange(n, num_threads=threads, schedule="dynamic"):
+                for k in prange(n, num_threads=team, schedule="dynamic"):
                     run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[threadid(), 0], &found[k])
             for k in range(n):
                 total.updates += found[k].updates

@@ -49,6 +49,10 @@ ctypedef fused value_t:
     int32_t
     double
 
+ctypedef fused offset_t:
+    int32_t
+    int64_t
+
 
 cdef struct Tables:      # what a component is made of; the arrays belong to `Component.kept`
     int strips, groups, pieces, squares, ring, widest
@@ -58,10 +62,10 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int32_t* group_class    # first class of group g
     const int32_t* first_chunk    # first chunk of strip i
     const int64_t* start          # L[a][b] is at start[a] + b
-    const int32_t* row_first      # first option of state a, roll r: [6 a + r]
-    const int8_t* row_count       # and how many there are
-    const int8_t* row_kind
-    const int64_t* row_offset
+    const int32_t* row_first      # first move option of state a, roll after roll ...
+    const int8_t* row_count       # ... how many each roll has: [6 a + r] ...
+    const int8_t* row_kind        # ... in which array each option's vector is ...
+    const int64_t* row_offset     # ... and where
     const int8_t* row_loss
     const int32_t* row_pips
     const uint64_t* row_turned
@@ -69,7 +73,7 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int32_t* col_first
     const int8_t* col_count
     const int8_t* col_kind
-    const int64_t* col_offset
+    const int32_t* col_offset     # 32 bits: this table is read for every chunk and competes for the cache
     const int8_t* col_loss
     const uint64_t* col_masks
     const int32_t* slot           # place of column b in the ring
@@ -237,10 +241,10 @@ cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, cons
             ring_r[ring + lane] = R[at + lane]
 
 
-cdef inline void options(const int32_t* first, const int8_t* kind, const int64_t* offset, const value_t** bases_l,
-                         const value_t** bases_r, const value_t** out) noexcept nogil:
+cdef inline void options(const int32_t* first, const int8_t* count, const int8_t* kind, const offset_t* offset,
+                         const value_t** bases_l, const value_t** bases_r, const value_t** out) noexcept nogil:
     """The option vectors of one state, roll after roll: after a 6 the same side moves again."""
-    cdef int o, begin = first[0], six = first[5], end = first[6]
+    cdef int o, begin = first[0], end = first[1], six = end - count[5]
     for o in range(begin, six):
         out[o - begin] = bases_r[kind[o]] + offset[o]
     for o in range(six, end):
@@ -248,29 +252,26 @@ cdef inline void options(const int32_t* first, const int8_t* kind, const int64_t
 
 
 cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
-                    const value_t** bases_r, value_t* sums) noexcept nogil:
+                    const value_t** bases_r, value_t* sums, value_t* untransposed) noexcept nogil:
     """sums[b - c0][lane] = what the row player expects from the rolls it can use (six times the value)."""
     cdef int lane, a, b
     cdef const value_t* option[MAX_OPTIONS]
     cdef const value_t* rows[LANES]
-    cdef value_t block[LANES * LANES]
     for lane in range(chunk.rows):
         a = chunk.row + lane
-        options(t.row_first + 6 * a, t.row_kind, t.row_offset, bases_l, bases_r, option)
+        options(t.row_first + a, t.row_count + 6 * a, t.row_kind, t.row_offset, bases_l, bases_r, option)
         for b in range(c0, c1, 16):
             if value_t is int32_t:
-                best_total_i(option, t.row_count + 6 * a, b, sums + <int64_t>(b - c0) * LANES + lane * LANES)
+                best_total_i(option, t.row_count + 6 * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
             else:
-                best_total_d(option, t.row_count + 6 * a, b, sums + <int64_t>(b - c0) * LANES + lane * LANES)
+                best_total_d(option, t.row_count + 6 * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
     for b in range(0, c1 - c0, 16):
         for lane in range(LANES):
-            rows[lane] = sums + <int64_t>b * LANES + lane * LANES
+            rows[lane] = untransposed + <int64_t>(b + lane) * LANES
         if value_t is int32_t:
-            transpose_i(rows, block)
+            transpose_i(rows, sums + <int64_t>b * LANES)
         else:
-            transpose_d(rows, block)
-        for lane in range(LANES * LANES):
-            sums[<int64_t>b * LANES + lane] = block[lane]
+            transpose_d(rows, sums + <int64_t>b * LANES)
 
 
 cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
@@ -284,7 +285,7 @@ cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const valu
     cdef value_t cols[LANES]
     cdef const value_t* rows
     for b in range(c0, c1):
-        options(t.col_first + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         both = overlaps(chunk.turned, t.col_masks[b])
         rows = sums + <int64_t>(b - c0) * LANES
         ring = <int64_t>t.slot[b] * LANES
@@ -402,7 +403,7 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
     cdef value_t cols[LANES]
     cdef double l, r, d
     for b in range(c0, c1):
-        options(t.col_first + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         if value_t is int32_t:
             best_total_i(option, t.col_count + 6 * b, 0, cols)
         else:
@@ -490,7 +491,7 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
         if job.examine:
             load(t, &chunk, c0, c1, L, R, ring_l, ring_r)
         fill_captures(t, &chunk, job, g, c0, c1, L, R, ring_l, ring_r)
-        row_moves(t, &chunk, c0, c1, rows_l, rows_r, sums)
+        row_moves(t, &chunk, c0, c1, rows_l, rows_r, sums, sums + <int64_t>t.widest * LANES)
         if job.examine:
             examine(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, found)
         else:

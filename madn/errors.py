@@ -38,3 +38,7 @@ class FormatVersionError(MadnError, OSError):
 
 class ResourceError(MadnError, OSError):
     """Not enough memory or disk; said before the work starts."""
+
+
+class OutputError(MadnError, OSError):
+    """The place where a database should be written cannot be used; said before the work starts."""

@@ -25,16 +25,13 @@ def rules_options(command: Function) -> Function:
     return pieces(squares(command))
 
 
-class Bytes(click.ParamType):
-    """An amount of memory such as 20G, 512M or 1.5G, in units of 1024."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The amount in bytes."""
-        if isinstance(value, int):
-            return value
-        parts = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)(?:i?B)?", value, re.IGNORECASE)
-        if parts is None:
-            self.fail(f"{value!r} is not an amount of memory; write it like 20G or 512M", param, ctx)
-        return int(float(parts[1]) * UNITS[parts[2].upper()])
+def memory_bytes(_ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    """Read an amount of memory such as 20G, 512M or 1.5G, in units of 1024; the callback of an option."""
+    if value is None:
+        return None
+    parts = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)(?:i?B)?", value, re.IGNORECASE)
+    if parts is None:
+        raise click.BadParameter(
+            f"{value!r} is not an amount of memory; write it like 20G or 512M", param=param
+        )
+    return int(float(parts[1]) * UNITS[parts[2].upper()])

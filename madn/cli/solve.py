@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from madn.cli.options import Bytes, Function, rules_options
+from madn.cli.options import Function, memory_bytes, rules_options
 from madn.cli.output import columns, duration, json_option, percent, print_json, size
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
@@ -33,7 +33,10 @@ def solver_options(command: Function) -> Function:
             help="'thesis' is the thesis' own algorithm: slow, for comparison.",
         ),
         click.option(
-            "--memory", type=Bytes(), help="Memory to stay within, such as 20G.  [default: what is free]"
+            "--memory",
+            metavar="SIZE",
+            callback=memory_bytes,
+            help="Memory to stay within, such as 20G.  [default: what is free]",
         ),
     ]
     for option in reversed(options):

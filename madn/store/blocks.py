@@ -1,6 +1,5 @@
 """A block: the values of consecutive positions as one zstd frame. docs/format.md says it byte by byte."""
 
-import itertools
 import struct
 import threading
 from dataclasses import dataclass
@@ -10,13 +9,15 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
+from madn import _blocks
 from madn.errors import CorruptBlockError
+from madn.store.prediction import Layout
 
 Array = NDArray[Any]
 
 MAGIC = b"madn"
-HEADER = struct.Struct("<4sIQII")  # magic, encoding code, first ID, count, stride
-BLOCK_POSITIONS = 1 << 15  # positions in a full block: 128 KiB of fixed32, decoded in about 0.3 ms
+HEADER = struct.Struct("<4sIQI")  # magic, encoding code, first ID, count
+BLOCK_POSITIONS = 1 << 15  # positions in a full block; docs/format.md says why
 MAX_BLOCK_POSITIONS = 1 << 20  # what a reader accepts
 LEVEL = 3  # zstd level of a solve; `madn compress --level` goes higher
 
@@ -27,15 +28,25 @@ class Encoding:
 
     name: str
     code: int
-    width: int  # bytes of a raw value inside the frame
+    bits: int  # of a raw value before compression
     dtype: str  # of a decoded block
     zero: float
     scale: float
 
     @property
-    def bits(self) -> int:
-        """Bits of a raw value before compression."""
-        return 8 * self.width
+    def width(self) -> int:
+        """Planes of bytes in a frame."""
+        return (self.bits + 7) // 8
+
+    @property
+    def word(self) -> np.dtype[Any]:
+        """The unsigned integers that a block is computed in."""
+        return np.dtype(f"<u{np.dtype(self.dtype).itemsize}")
+
+    @property
+    def quantised(self) -> bool:
+        """Whether values were rounded to `bits` bits."""
+        return self.code >= QUANTISED
 
     def win(self, raw: float) -> float:
         """The probability that a raw value stands for."""
@@ -43,84 +54,77 @@ class Encoding:
 
     def wins(self, raw: Array) -> NDArray[np.float64]:
         """The probabilities that raw values stand for."""
-        return np.asarray(self.zero + raw / self.scale, dtype=np.float64)
+        return np.asarray(self.zero + raw / np.float64(self.scale), dtype=np.float64)
+
+    def raws(self, wins: NDArray[np.float64]) -> Array:
+        """The raw values nearest to these probabilities."""
+        raw = (wins - self.zero) * self.scale
+        return raw.astype(self.dtype) if self.dtype == "<f8" else np.rint(raw).astype(self.dtype)
 
 
-FIXED32 = Encoding("fixed32", 1, 4, "<i4", 0.5, float(2**29))
-FLOAT64 = Encoding("float64", 2, 8, "<f8", 0.0, 1.0)
-ENCODINGS = {encoding.name: encoding for encoding in (FIXED32, FLOAT64)}
+MIN_BITS, MAX_BITS = 8, 24
+QUANTISED = 256  # the code of B bits is QUANTISED + B
 
 
-def encode(values: Array, encoding: Encoding, first_id: int, stride: int = 0, level: int = LEVEL) -> bytes:
-    """Return the frame of a block: differences of neighbours, cut into planes of bytes, compressed.
+def quantised(bits: int) -> Encoding:
+    """The encoding that rounds a probability to a multiple of 1 / (2**bits - 1)."""
+    dtype = "<u1" if bits <= 8 else "<u2" if bits <= 16 else "<u4"
+    return Encoding(f"bits{bits}", QUANTISED + bits, bits, dtype, 0.0, float((1 << bits) - 1))
 
-    With `stride` the value that many positions earlier is subtracted first (the same place in the row above).
-    """
-    bits = np.ascontiguousarray(values, dtype=encoding.dtype).view(_unsigned(encoding))
-    if stride:
-        bits = np.concatenate([bits[:stride], bits[stride:] - bits[:-stride]])
-    digits = np.diff(bits, prepend=bits.dtype.type(0)) + _balance(encoding)
-    planes = digits.view(np.uint8).reshape(len(digits), encoding.width).T
-    header = HEADER.pack(MAGIC, encoding.code, first_id, len(values), stride)
+
+FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
+FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
+ENCODINGS = {
+    encoding.name: encoding
+    for encoding in (FIXED32, FLOAT64, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
+}
+
+
+def encode(values: Array, encoding: Encoding, first_id: int, where: Layout, level: int = LEVEL) -> bytes:
+    """Return the frame of a block: what the prediction leaves, cut into planes of bytes, compressed."""
+    words = np.array(values, dtype=encoding.dtype).view(encoding.word)
+    _blocks.subtract(words, where.squares, where.own, where.other, where.first)
+    planes = _blocks.split(words, encoding.width, balance(encoding)).reshape(encoding.width, -1)
     compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=True)
-    return compressor.compress(header + planes.tobytes())
+    frame = compressor.compressobj(size=HEADER.size + planes.size)
+    parts = [frame.compress(HEADER.pack(MAGIC, encoding.code, first_id, len(words)))]
+    for plane in planes:  # each plane has its own statistics: begin a new block of zstd's
+        parts += [frame.compress(plane.tobytes()), frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)]
+    return b"".join([*parts, frame.flush()])
 
 
-def decode(frame: bytes, encoding: Encoding, first_id: int, count: int) -> Array:
+def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: Layout) -> Array:
     """Return the raw values of a frame that should hold `count` positions from `first_id` on.
 
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: nothing
     larger than those values is ever allocated.
     """
-    content = _decompress(frame, HEADER.size + count * encoding.width)
-    magic, code, its_id, its_count, stride = HEADER.unpack_from(content)
-    if (magic, code, its_id, its_count) != (MAGIC, encoding.code, first_id, count):
+    content = decompress(frame, HEADER.size + count * encoding.width)
+    if HEADER.unpack_from(content) != (MAGIC, encoding.code, first_id, count):
         raise CorruptBlockError("the block is not the one that the catalogue says it is")
-    if stride >= count:
-        raise CorruptBlockError("the stride of the block is longer than the block")
-    planes = np.frombuffer(content, np.uint8, offset=HEADER.size).reshape(encoding.width, count)
-    bits = _join(planes, encoding)
-    np.cumsum(bits, dtype=bits.dtype, out=bits)
-    if stride:
-        _add_rows(bits, stride)
-    return bits.view(encoding.dtype)
+    words = np.empty(count, encoding.word)
+    _blocks.join(memoryview(content)[HEADER.size :], words, balance(encoding))
+    _blocks.add(words, where.squares, where.own, where.other, where.first)
+    if encoding.width != words.itemsize:
+        words &= words.dtype.type((1 << 8 * encoding.width) - 1)
+    return words.view(encoding.dtype)
 
 
-def _unsigned(encoding: Encoding) -> np.dtype[Any]:
-    return np.dtype(f"<u{encoding.width}")
+def balance(encoding: Encoding) -> int:
+    """0x80 in every byte: with it added, small remainders of either sign leave the upper planes constant."""
+    return int("80" * encoding.width, 16)
 
 
-def _balance(encoding: Encoding) -> Any:
-    """0x80 in every byte: with it added, small differences of either sign leave the upper planes constant."""
-    return _unsigned(encoding).type(int("80" * encoding.width, 16))
-
-
-def _join(planes: Array, encoding: Encoding) -> Array:
-    """The differences whose balanced bytes are these planes, least significant plane first."""
-    joined = np.empty((planes.shape[1], encoding.width), np.uint8)
-    for place, plane in enumerate(planes):
-        joined[:, place] = plane
-    bits = joined.view(_unsigned(encoding)).ravel()
-    bits -= _balance(encoding)
-    return bits
-
-
-def _add_rows(bits: Array, stride: int) -> None:
-    """Undo the subtraction of the row above, in place."""
-    whole = len(bits) // stride * stride
-    table = bits[:whole].reshape(-1, stride)
-    if len(table) > 100:
-        np.cumsum(table, axis=0, dtype=bits.dtype, out=table)
-    else:  # a few long rows: several times faster than numpy's way through the columns
-        for above, row in itertools.pairwise(table):
-            row += above
-    bits[whole:] += bits[whole - stride : len(bits) - stride]
+def probabilities(raw: Array, encoding: Encoding) -> bool:
+    """Whether all raw values stand for numbers from 0 to 1."""
+    wins = encoding.wins(raw)
+    return bool(((wins >= 0) & (wins <= 1)).all())
 
 
 _local = threading.local()
 
 
-def _decompress(frame: bytes, size: int) -> bytes:
+def decompress(frame: bytes, size: int) -> bytes:
     """Decompress a frame that must come to exactly `size` bytes."""
     try:
         claimed = zstandard.get_frame_parameters(frame)

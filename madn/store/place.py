@@ -16,17 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from madn.errors import MadnError, ResourceError
+from madn.errors import MadnError, OutputError, ResourceError
 from madn.store.catalogue import CATALOGUE, SUMS, is_catalogue
 
 if sys.platform != "win32":
     import fcntl
 
 OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|values-[0-9]{{4,}}\.madn")
-
-
-class OutputError(MadnError, OSError):
-    """The place where a database should be written cannot be used; said before the work starts."""
 
 
 def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
