@@ -3,7 +3,7 @@
 STOP = 2 ** 31 - 1       # ends a list of ascending columns
 
 cdef enum:
-    SHARED = 1000        # chunks times columns from which a strip is worth more than one thread: about 50 µs
+    SHARED = 4000        # chunks times columns from which a strip is worth more than one thread: about 0.4 ms
 
 
 cdef class Component:
@@ -145,7 +145,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
     cdef Job* jobs = <Job*>calloc(most_chunks, sizeof(Job))
     cdef Findings total
-    cdef int strip, k, n, row, g, team
+    cdef int strip, k, n, row, g
     cdef double change = 0
     total.updates = 0
     total.residual.value = -1
@@ -178,13 +178,19 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
                     jobs[k].aside_r = &aside[1, k, 0]
                 found[k] = total
                 found[k].updates = 0
-            team = threads if <int64_t>n * c.columns > SHARED else 1
             with nogil:
-                if t.mirrored:
-                    for k in prange(n, num_threads=team, schedule="dynamic"):
-                        set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
-                for k in prange(n, num_threads=team, schedule="dynamic"):
-                    run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[threadid(), 0], &found[k])
+                if threads == 1 or <int64_t>n * c.columns < SHARED:    # no parallel region: its cost would show
+                    for k in range(n):
+                        if t.mirrored:
+                            set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
+                    for k in range(n):
+                        run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[0, 0], &found[k])
+                else:
+                    if t.mirrored:
+                        for k in prange(n, num_threads=threads, schedule="dynamic"):
+                            set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
+                    for k in prange(n, num_threads=threads, schedule="dynamic"):
+                        run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[threadid(), 0], &found[k])
             for k in range(n):
                 total.updates += found[k].updates
                 if found[k].residual.value > total.residual.value:

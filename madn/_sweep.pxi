@@ -34,6 +34,7 @@ cdef extern from "lanes.h":
                   double* ring) noexcept nogil
     void replace_i(int32_t* to, const int32_t* fresh, uint32_t ignored, int32_t* most) noexcept nogil
     void replace_d(double* to, const double* fresh, uint32_t ignored, double* most) noexcept nogil
+    void prefetch(const void* address) noexcept nogil
     void transpose_i(const int32_t** rows, int32_t* out) noexcept nogil
     void transpose_d(const double** rows, double* out) noexcept nogil
 
@@ -256,10 +257,18 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
     """sums[b - c0][lane] = what the row player expects from the rolls it can use (six times the value)."""
     cdef int lane, a, b
     cdef const value_t* option[MAX_OPTIONS]
+    cdef const value_t* soon[MAX_OPTIONS]
     cdef const value_t* rows[LANES]
     for lane in range(chunk.rows):
         a = chunk.row + lane
         options(t.row_first + a, t.row_count + 6 * a, t.row_kind, t.row_offset, bases_l, bases_r, option)
+        if lane + 1 < chunk.rows:
+            options(t.row_first + a + 1, t.row_count + 6 * a + 6, t.row_kind, t.row_offset, bases_l, bases_r, soon)
+            for b in range(t.row_first[a + 2] - t.row_first[a + 1]):
+                prefetch(soon[b] + c0)
+                prefetch(soon[b] + c0 + 16)
+                prefetch(soon[b] + c0 + 32)
+                prefetch(soon[b] + c0 + 48)
         for b in range(c0, c1, 16):
             if value_t is int32_t:
                 best_total_i(option, t.row_count + 6 * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
@@ -331,6 +340,8 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
             both = overlaps(t.col_masks + b, chunk.turned[lane]) | (<uint32_t>0xffff << n & 0xffff)
             pairs += LANES - bits(both)
             to = L + t.start[chunk.row + lane] + b
+            prefetch(to + 32)
+            prefetch(R + t.start[chunk.row + lane] + b + 32)
             if n == LANES:
                 exchange(to, fresh_l + lane * LANES, both, most)
                 exchange(R + t.start[chunk.row + lane] + b, fresh_r + lane * LANES, both, most)

@@ -18,6 +18,12 @@
 #define LANES_INLINE static inline __attribute__((always_inline, unused))
 #endif
 
+#if defined(__GNUC__)
+#define prefetch(address) __builtin_prefetch(address)
+#else
+#define prefetch(address) ((void)(address))
+#endif
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 
