@@ -312,7 +312,8 @@ cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const valu
 cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_t* L, value_t* R,
                      const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
     """Store what the ring holds for columns c0..c1-1; note the largest change of a position and how many there are."""
-    cdef int b, k, lane, n, pairs = 0
+    cdef int b, k, lane, n, count = 0
+    cdef int own_end = t.col_class[chunk.strip + 1] if t.mirrored else 0    # before it each position comes twice
     cdef const value_t* rows[LANES]
     cdef value_t fresh_l[LANES * LANES]
     cdef value_t fresh_r[LANES * LANES]
@@ -338,7 +339,9 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
             transpose_d(rows, fresh_r)
         for lane in range(chunk.rows):
             both = overlaps(t.col_masks + b, chunk.turned[lane]) | (<uint32_t>0xffff << n & 0xffff)
-            pairs += LANES - bits(both)
+            count += 2 * (LANES - madn_popcount(both))
+            if b < own_end:
+                count -= LANES - madn_popcount(both | (0xffff << min(own_end - b, <int>LANES) & 0xffff))
             to = L + t.start[chunk.row + lane] + b
             prefetch(to + 32)
             prefetch(R + t.start[chunk.row + lane] + b + 32)
@@ -360,7 +363,7 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
     found.change = 0
     for k in range(LANES):
         found.change = max(found.change, <double>most[k])
-    found.updates += 2 * pairs
+    found.updates += count
 
 
 cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, value_t* most) noexcept nogil:
@@ -368,10 +371,6 @@ cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, v
         replace_i(to, fresh, ignored, most)
     else:
         replace_d(to, fresh, ignored, most)
-
-
-cdef inline int bits(uint32_t x) noexcept nogil:
-    return madn_popcount(x)
 
 
 cdef void row_captures(const Tables* t, const Chunk* chunk, value_t* L, value_t* R) noexcept nogil:

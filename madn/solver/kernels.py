@@ -6,15 +6,23 @@ from types import ModuleType
 from madn import _core, _sweep
 
 
-def choose() -> ModuleType:
-    """The AVX2 build where processor and package have it; MADN_KERNELS=portable asks for the other."""
-    if os.environ.get("MADN_KERNELS", "") != "portable" and _core.has_avx2():
+def available() -> dict[str, ModuleType]:
+    """The builds that run here: `portable` always, `avx2` where processor and package have it."""
+    found = {"portable": _sweep}
+    if _core.has_avx2():
         try:
             from madn import _sweep_avx2
         except ImportError:  # a build for another kind of processor
-            return _sweep
-        return _sweep_avx2
-    return _sweep
+            return found
+        found["avx2"] = _sweep_avx2
+    return found
 
 
-kernels = choose()
+def choose() -> str:
+    """The fastest build that runs here; MADN_KERNELS=portable asks for the plain one."""
+    wanted = os.environ.get("MADN_KERNELS", "avx2")
+    return wanted if wanted in available() else "portable"
+
+
+name = choose()
+kernels = available()[name]

@@ -1,0 +1,287 @@
+"""The compiled solver against the plain one, against itself, and against the thesis."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import reference_solver
+from hypothesis import given
+from hypothesis import strategies as st
+
+from madn import Board, ResourceError, Rules
+from madn._core import Ranking
+from madn.solver import PlanError, Solution, components, make_plan, solve
+from madn.solver.kernels import available
+from madn.solver.plan import component_positions
+
+SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
+KERNELS = available()
+
+
+def values_of(solution: Solution) -> np.ndarray:
+    """All winning probabilities by ID."""
+    if solution.representation == "float64":
+        values = np.empty(solution.plan.positions)
+        solution.read(0, values)
+        return values
+    fixed = np.empty(solution.plan.positions, np.int32)
+    solution.read(0, fixed)
+    return 0.5 + fixed / 2**29
+
+
+def small_plan(rules: Rules, representation: str, **changes):
+    """A plan in either representation, whatever the size of the game would choose."""
+    tolerance = {"float64": 1e-15, "fixed32": 1e-8}[representation]
+    return replace(make_plan(rules), representation=representation, tolerance=tolerance, **changes)
+
+
+@pytest.fixture(scope="module")
+def two_pieces() -> Solution:
+    return solve(make_plan(Rules(2)))
+
+
+@pytest.fixture(params=sorted(KERNELS))
+def kernel(request, monkeypatch):
+    monkeypatch.setattr(components, "kernels", KERNELS[request.param])
+    return request.param
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+@pytest.mark.parametrize(("representation", "error"), [("float64", 1e-13), ("fixed32", 1e-8)])
+def test_agrees_with_the_plain_solver_everywhere(rules, representation, error, kernel):
+    ours = values_of(solve(small_plan(rules, representation)))
+    assert np.abs(ours - reference_solver.solve(rules)).max() < error
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 8), Rules(1, 10)], ids=str)
+def test_within_1e_12_of_the_exact_fractions(rules):
+    exact = np.array([float(v) for v in reference_solver.exact(rules)])
+    assert np.abs(values_of(solve(make_plan(rules))) - exact).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "rules", [Rules(1), Rules(1, 26), Rules(2, 12), Rules(3, 10), Rules(4, 8)], ids=str
+)
+def test_methods_agree(rules):
+    """Two algorithms with nothing in common but the rule of movement."""
+    tiles, thesis = solve(make_plan(rules)), solve(make_plan(rules, method="thesis", tolerance=1e-14))
+    assert np.abs(values_of(tiles) - values_of(thesis)).max() < 1e-12
+    for name in ("start", "min", "max"):
+        assert getattr(tiles, name) == pytest.approx(getattr(thesis, name), abs=1e-12)
+    assert thesis.residual <= 1e-14
+
+
+@pytest.mark.parametrize("rules", [Rules(1), Rules(2, 8)], ids=str)
+def test_within_1e_12_of_the_linear_system_of_the_best_moves(rules):
+    values = values_of(solve(make_plan(rules)))
+    assert np.abs(values - reference_solver.evaluate(rules, values)).max() < 1e-12
+
+
+def test_two_pieces_by_the_thesis_method(two_pieces):
+    """Stopped where the thesis stopped, Algorithm 3 takes the 67 sweeps that the thesis reports."""
+    thesis = solve(make_plan(Rules(2), method="thesis", tolerance=1e-6, threads=1))
+    assert thesis.sweeps == 67
+    assert np.abs(values_of(two_pieces) - values_of(thesis)).max() < 1e-5
+    assert two_pieces.residual <= 1e-15
+
+
+@pytest.mark.parametrize("representation", ["float64", "fixed32"])
+@pytest.mark.parametrize("rules", [Rules(2, 24), Rules(3, 10), Rules(4, 8)], ids=str)
+def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
+    seen = set()
+    for name in sorted(KERNELS):
+        monkeypatch.setattr(components, "kernels", KERNELS[name])
+        for threads in (1, 2, 4):
+            seen.add(values_of(solve(small_plan(rules, representation, threads=threads))).tobytes())
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_residual_is_what_the_plain_rules_say(rules, kernel):
+    solution = solve(small_plan(rules, "fixed32"))
+    values = values_of(solution)
+    boards, choices = reference_solver.positions(rules)
+    errors = [
+        abs(reference_solver.backup(values, rolls) - values[i]) if rolls else 0.0
+        for i, rolls in enumerate(choices)
+    ]
+    assert solution.residual == pytest.approx(max(errors), abs=1e-15)
+    here = Ranking(rules.pieces, rules.squares).rank(*solution.residual_board.masks)
+    assert errors[here] == pytest.approx(max(errors), abs=1e-15)
+    assert boards[here] == solution.residual_board
+
+
+@pytest.mark.parametrize("rules", SMALL, ids=str)
+def test_extremes_are_over_all_open_positions(rules):
+    solution = solve(make_plan(rules))
+    boards, _ = reference_solver.positions(rules)
+    values = values_of(solution)
+    still_open = [values[i] for i, board in enumerate(boards) if board.winner is None]
+    assert (solution.min, solution.max) == (min(still_open), max(still_open))
+    ranking = Ranking(rules.pieces, rules.squares)
+    assert values[ranking.rank(*solution.min_board.masks)] == solution.min
+    assert values[ranking.rank(*solution.max_board.masks)] == solution.max
+    assert values[ranking.rank(*Board.start(rules).masks)] == solution.start
+
+
+def test_table_5_1_one_piece():
+    solution = solve(make_plan(Rules(1)))
+    # The thesis prints 8.3158 for the minimum: its run stopped at changes of 1e-6. See docs/results.md.
+    figures = [f"{100 * value:.4f}" for value in (solution.min, solution.max, solution.start)]
+    assert figures == ["8.3157", "93.3474", "53.0736"]
+
+
+def test_table_5_1_two_pieces(two_pieces):
+    figures = [f"{100 * value:.4f}" for value in (two_pieces.min, two_pieces.max, two_pieces.start)]
+    assert figures == ["5.4905", "95.6076", "50.9187"]  # the thesis prints 5.4906 for the minimum
+    assert str(two_pieces.min_board) == "b/39,41"
+    assert str(two_pieces.max_board) == "39,41/b"
+
+
+@pytest.mark.slow
+def test_table_5_1_three_pieces():
+    solution = solve(make_plan(Rules(3)))
+    figures = [f"{100 * value:.4f}" for value in (solution.min, solution.max, solution.start)]
+    assert figures == ["3.2250", "97.4200", "50.7843"]
+    assert solution.residual <= 1e-6
+    assert str(solution.max_board) == "39,41,42/b"
+
+
+@given(data=st.data())
+def test_a_value_is_the_mean_of_the_best_children(two_pieces, data):
+    ranking = Ranking(2, 40)
+    id = data.draw(st.integers(0, ranking.positions - 1))
+    board = Board.from_masks(*ranking.unrank(id), Rules(2))
+
+    def win(board: Board) -> float:
+        value = np.empty(1)
+        two_pieces.read(ranking.rank(*board.masks), value)
+        return float(value[0])
+
+    if board.winner is not None:
+        assert win(board) == float(board.winner == "own")
+        return
+    total = 0.0
+    for roll in range(1, 7):
+        children = [board.after(move, roll) for move in board.legal_moves(roll)]
+        total += max(win(child) if roll == 6 else 1 - win(child) for child in children)
+    assert win(board) == pytest.approx(total / 6, abs=2e-15)
+
+
+@given(first=st.integers(0, 747434), length=st.integers(1, 3000))
+def test_any_stretch_of_ids_can_be_read(two_pieces, first, length):
+    length = min(length, 747435 - first)
+    out = np.full(length, np.nan)
+    two_pieces.read(first, out)
+    assert np.array_equal(out, values_of(two_pieces)[first : first + length])
+
+
+def test_settled_groups_are_left_alone():
+    """With a coarse tolerance fewer positions are computed than sweeps times positions; the residual still holds."""
+    rules = Rules(2, 40)
+    plan = replace(make_plan(rules, tolerance=1e-4), threads=1)
+    solution = solve(plan)
+    everything = sum(
+        count * component_positions(rules, f, g)
+        for (f, g), (_, count) in zip(components.components(rules), solution.sweeps_per_component, strict=True)
+    )
+    assert solution.updates < 0.97 * everything
+    assert solution.residual <= 1e-4
+    fine = solve(make_plan(rules))
+    assert np.abs(values_of(solution) - values_of(fine)).max() < 1e-2
+
+
+def components_positions(rules: Rules) -> int:
+    return sum(component_positions(rules, f, g) for f, g in components.components(rules))
+
+
+def test_directed_rounding_encloses_the_value(kernel):
+    """Rounded down the kernel gives a lower bound, rounded up an upper bound (a component of two unlike sides)."""
+    rules, bounds = Rules(2, 12), []
+    exits = solve(small_plan(rules, "fixed32")).values
+    rows, columns = exits.sides[0], exits.sides[1]
+    for bias, start in ((-0.5, -(1 << 28)), (0.0, 0), (0.5, 1 << 28)):
+        component = components.Component(rows, columns, "fixed32", exits.solved)
+        component.matrices.L[:] = component.matrices.R[:] = start
+        while component.kernel.run(0, component.strips, 1, False, 0.0, bias)[0] > 0:
+            pass
+        free = (rows.turned[:, None] & columns.masks[None, :]) == 0
+        size = rows.size * columns.size
+        both = [m[:size].reshape(rows.size, columns.size)[free] for m in (component.matrices.L, component.matrices.R)]
+        bounds.append(np.concatenate(both).astype(np.int64))
+    lower, nearest, upper = bounds
+    assert (lower <= nearest).all()
+    assert (nearest <= upper).all()
+    assert 0 < (upper - lower).max() < 400
+
+
+@pytest.mark.parametrize(("pieces", "count"), [(1, 1), (2, 6), (3, 28), (4, 120)])
+def test_plan_counts(pieces, count):
+    plan = make_plan(Rules(pieces))
+    assert plan.components == count
+    assert components_positions(Rules(pieces)) == sum(
+        Rules(pieces).profile_size(*p) for p in Rules(pieces).profiles() if pieces not in (p[1], p[3])
+    )
+
+
+def test_plan_of_the_standard_game():
+    plan = make_plan(Rules(4))
+    assert (plan.positions, plan.largest_component) == (16_053_053_985, 6_901_580_871)
+    assert plan.representation == "fixed32"
+    assert plan.memory_bytes > 40e9
+
+
+@pytest.mark.parametrize(
+    ("changes", "part"),
+    [
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"tolerance": -1e-6}, "tolerance"),
+        ({"tolerance": float("nan")}, "tolerance"),
+        ({"tolerance": float("inf")}, "tolerance"),
+        ({"method": "guess"}, "method"),
+        ({"threads": 0}, "threads"),
+        ({"memory": 0}, "memory"),
+    ],
+)
+def test_a_plan_that_makes_no_sense_is_refused(changes, part):
+    with pytest.raises(PlanError, match=part):
+        make_plan(Rules(2), **changes)
+
+
+def test_five_pieces_can_be_counted_but_not_solved():
+    with pytest.raises(PlanError, match="5"):
+        make_plan(Rules(5))
+
+
+def test_memory_that_will_not_fit_is_refused_before_the_work():
+    with pytest.raises(ResourceError, match="memory"):
+        solve(make_plan(Rules(3), memory=1 << 20), lambda *_: pytest.fail("work began"))
+
+
+def test_three_pieces_plan_tolerances():
+    assert make_plan(Rules(3)).representation == "fixed32"
+    assert make_plan(Rules(3)).tolerance == 1e-6
+    assert make_plan(Rules(3), tolerance=1e-9).representation == "float64"
+
+
+@pytest.mark.parametrize("method", ["tiles", "thesis"])
+def test_progress_rises_to_the_end_and_an_interrupt_passes_through(method):
+    plan = make_plan(Rules(2, 12), method=method, tolerance=1e-9)
+    told: list[float] = []
+    solve(plan, lambda fraction, text: told.append(fraction))
+    assert all(0 <= a <= b <= 1 for a, b in pairwise(told))
+    assert told[-1] == 1.0
+
+    def interrupt(fraction: float, text: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(plan, interrupt)
+
+
+def test_figures_are_plain_numbers():
+    """What goes into JSON must be Python's own numbers."""
+    s = solve(make_plan(Rules(1, 8)))
+    json.dumps([s.sweeps, s.updates, s.seconds, s.residual, s.start, s.min, s.max, s.sweeps_per_component])
