@@ -114,7 +114,7 @@ cdef struct Job:         # one pass over one chunk
     bint examine         # read only: residual and extremes instead of new values
     double skip_below    # leave a group alone when its inputs have moved by less than this since it was computed
     double bias          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
-    const double* inflow # by group: how much what the strip reads has moved
+    const double* inflow  # by group: how much what the strip reads has moved
     double* pending      # by group: the same, added up since the group was last computed
     double* moved        # by group, out: how much it moved in this pass
     void* aside_l        # captures inside the rows' own class (mirrored components)
@@ -411,7 +411,7 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
     cdef uint32_t both
     cdef const value_t* option[MAX_OPTIONS]
     cdef value_t cols[LANES]
-    cdef double l, r, d
+    cdef double left, right, d
     for b in range(c0, c1):
         options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         if value_t is int32_t:
@@ -424,23 +424,23 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
             if both >> lane & 1:
                 continue
             a = chunk.row + lane
-            l = -<double>ring_r[ring + lane]
-            r = -<double>ring_l[ring + lane]
+            left = -<double>ring_r[ring + lane]
+            right = -<double>ring_l[ring + lane]
             d = fabs(<double>sums[<int64_t>(b - c0) * LANES + lane]
-                     - (6 - (t.row_loss[a] & 1)) * l + (t.row_loss[a] >> 1) * r)
+                     - (6 - (t.row_loss[a] & 1)) * left + (t.row_loss[a] >> 1) * right)
             if d > found.residual.value:
                 note(&found.residual, d, a, b, False)
-            d = fabs(<double>cols[lane] + (6 - (t.col_loss[b] & 1)) * r - (t.col_loss[b] >> 1) * l)
+            d = fabs(<double>cols[lane] + (6 - (t.col_loss[b] & 1)) * right - (t.col_loss[b] >> 1) * left)
             if d > found.residual.value:
                 note(&found.residual, d, a, b, True)
-            if l > found.most.value:
-                note(&found.most, l, a, b, False)
-            if -r > found.most.value:
-                note(&found.most, -r, a, b, True)
-            if l < found.least.value:
-                note(&found.least, l, a, b, False)
-            if -r < found.least.value:
-                note(&found.least, -r, a, b, True)
+            if left > found.most.value:
+                note(&found.most, left, a, b, False)
+            if -right > found.most.value:
+                note(&found.most, -right, a, b, True)
+            if left < found.least.value:
+                note(&found.least, left, a, b, False)
+            if -right < found.least.value:
+                note(&found.least, -right, a, b, True)
 
 
 cdef bint settled(const Tables* t, const Job* job, int g, int j) noexcept nogil:

@@ -51,7 +51,8 @@ cdef struct Found:       # in one block of IDs
     int64_t open         # positions that are not finished
 
 
-cdef void pass_over(const RankTables* t, double* x, int64_t first, int64_t end, bint write, Found* found) noexcept nogil:
+cdef void pass_over(const RankTables* t, double* x, int64_t first, int64_t end, bint write,
+                    Found* found) noexcept nogil:
     cdef int64_t id
     cdef uint64_t own, other
     cdef double value, change
@@ -87,7 +88,8 @@ def run(Ranking ranking, double[::1] x, int64_t first, int64_t end, int threads,
     try:
         with nogil:
             for k in prange(blocks, num_threads=threads, schedule="dynamic"):
-                pass_over(&ranking.tables, &x[0], first + k * BLOCK, min(end, first + (k + 1) * BLOCK), write, &found[k])
+                pass_over(&ranking.tables, &x[0], first + k * BLOCK, min(end, first + (k + 1) * BLOCK), write,
+                          &found[k])
         for k in range(blocks):
             best.open += found[k].open
             if found[k].most > best.most:

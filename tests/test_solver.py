@@ -61,9 +61,7 @@ def test_within_1e_12_of_the_exact_fractions(rules):
     assert np.abs(values_of(solve(make_plan(rules))) - exact).max() < 1e-12
 
 
-@pytest.mark.parametrize(
-    "rules", [Rules(1), Rules(1, 26), Rules(2, 12), Rules(3, 10), Rules(4, 8)], ids=str
-)
+@pytest.mark.parametrize("rules", [Rules(1), Rules(1, 26), Rules(2, 12), Rules(3, 10), Rules(4, 8)], ids=str)
 def test_methods_agree(rules):
     """Two algorithms with nothing in common but the rule of movement."""
     tiles, thesis = solve(make_plan(rules)), solve(make_plan(rules, method="thesis", tolerance=1e-14))
@@ -185,7 +183,9 @@ def test_settled_groups_are_left_alone():
     solution = solve(plan)
     everything = sum(
         count * component_positions(rules, f, g)
-        for (f, g), (_, count) in zip(components.components(rules), solution.sweeps_per_component, strict=True)
+        for (f, g), (_, count) in zip(
+            components.components(rules), solution.sweeps_per_component, strict=True
+        )
     )
     assert solution.updates < 0.97 * everything
     assert solution.residual <= 1e-4
@@ -209,7 +209,10 @@ def test_directed_rounding_encloses_the_value(kernel):
             pass
         free = (rows.turned[:, None] & columns.masks[None, :]) == 0
         size = rows.size * columns.size
-        both = [m[:size].reshape(rows.size, columns.size)[free] for m in (component.matrices.L, component.matrices.R)]
+        both = [
+            m[:size].reshape(rows.size, columns.size)[free]
+            for m in (component.matrices.L, component.matrices.R)
+        ]
         bounds.append(np.concatenate(both).astype(np.int64))
     lower, nearest, upper = bounds
     assert (lower <= nearest).all()

@@ -12,7 +12,10 @@ from madn.rules import Rules
 from madn.solver.kernels import kernels
 from madn.solver.sides import TERMINAL, Side
 
-HALF = {"fixed32": 1 << 28, "float64": 0.5}  # one half in stored units; six fixed32 values add up inside 32 bits
+HALF = {
+    "fixed32": 1 << 28,
+    "float64": 0.5,
+}  # one half in stored units; six fixed32 values add up inside 32 bits
 DTYPE: dict[str, Any] = {"fixed32": np.int32, "float64": np.float64}
 GROUP = 256  # columns that are visited, or left alone, together
 
@@ -112,11 +115,6 @@ class Component:
         won = Matrices.full(1, max(self.rows.size, self.columns.size), self.representation)
         won.L[:] = won.R[:] = HALF[self.representation]
         return won
-
-    @property
-    def slots(self) -> int:
-        """The number of values kept, those that are no position included."""
-        return 2 * (len(self.matrices.L) - kernels.WIDTH)
 
     def strip_slots(self) -> NDArray[np.int64]:
         """How many values each strip has: what a pass over it costs."""

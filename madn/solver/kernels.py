@@ -1,14 +1,14 @@
 """Which build of the sweep kernels this processor runs."""
 
 import os
-from types import ModuleType
+from typing import Any
 
 from madn import _core, _sweep
 
 
-def available() -> dict[str, ModuleType]:
+def available() -> dict[str, Any]:
     """The builds that run here: `portable` always, `avx2` where processor and package have it."""
-    found = {"portable": _sweep}
+    found: dict[str, Any] = {"portable": _sweep}
     if _core.has_avx2():
         try:
             from madn import _sweep_avx2

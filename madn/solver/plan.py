@@ -43,7 +43,7 @@ class Plan:
         """Raise ResourceError if the memory this takes is not there, or more than was allowed."""
         if self.memory_limit is not None and self.memory_bytes > self.memory_limit:
             raise ResourceError(
-                f"this solve needs {_giga(self.memory_bytes)} of memory, more than the {_giga(self.memory_limit)} allowed"
+                f"this solve needs {_giga(self.memory_bytes)} of memory, and {_giga(self.memory_limit)} are allowed"
             )
         free = available_memory()
         if free is not None and self.memory_bytes > free:
@@ -85,10 +85,7 @@ def make_plan(
     sizes = {f: side_size(rules, f) for f in finish_zones(rules)}
     pairs = components(rules)
     largest = max(component_positions(rules, f, g) for f, g in pairs)
-    if method == "thesis":
-        needed = positions * ITEM["float64"]
-    else:
-        needed = _tiles_memory(sizes, pairs, ITEM[representation])
+    needed = positions * ITEM["float64"] if method == "thesis" else _tiles_memory(sizes, pairs, ITEM[representation])
     return Plan(
         rules=rules,
         method=method,

@@ -35,7 +35,9 @@ class Side:
             bits = [np.uint64(1 << q) for q in range(self.rules.squares)]
             layers.append(np.concatenate([fewer[fewer < bit] | bit for bit in bits]))
         masks = np.concatenate(layers)
-        first, _ = move_table(masks | np.uint64(self.finish << self.rules.squares), self.rules.pieces, self.rules.squares)
+        first, _ = move_table(
+            masks | np.uint64(self.finish << self.rules.squares), self.rules.pieces, self.rules.squares
+        )
         choices = np.diff(first).reshape(-1, DIE).T
         return np.ascontiguousarray(masks[np.lexsort((masks, *choices, self._pips(masks)))])
 

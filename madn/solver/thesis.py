@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _thesis
 from madn._core import Ranking
+from madn._thesis import run, start_values
 from madn.board import Board
 from madn.solver.plan import Plan, PlanError
 from madn.solver.solution import Extremes, Solution
@@ -35,7 +35,7 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
     rules = plan.rules
     ranking = Ranking(rules.pieces, rules.squares)
     x = np.empty(ranking.positions)
-    _thesis.start_values(ranking, x, 0.5)
+    start_values(ranking, x, 0.5)
     expected = EXPECTED_SWEEPS[rules.pieces] * max(1.0, -np.log10(plan.tolerance) / 6)
     sweeps = updates = 0
     target = plan.tolerance
@@ -81,4 +81,4 @@ def _pass(
     """One pass in slices, so that Ctrl-C is heard; yields (part done, what the kernel found)."""
     for first in range(0, len(x), SLICE):
         end = min(len(x), first + SLICE)
-        yield end / len(x), _thesis.run(ranking, x, first, end, threads, write)
+        yield end / len(x), run(ranking, x, first, end, threads, write)

@@ -1,0 +1,154 @@
+"""Time and memory of solving, against the thesis' own method and against the machine: prints one JSON object.
+
+    python benchmarks/solve.py                 about five minutes on two cores
+    python benchmarks/solve.py --repeats 1     a quick look
+
+Everything is measured side by side in this one run; times are medians over the repeats.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+import numpy as np
+from hardware import hardware
+
+from madn import Rules, _thesis
+from madn._core import Ranking
+from madn.solver import make_plan, solve
+
+THESIS_SWEEPS = {1: 39, 2: 67, 3: 105}  # to changes of 1e-6 (thesis, section 5.1)
+
+
+def worker(pieces: int, threads: int, tolerance: float | None) -> dict:
+    """Solve once and say what it took; runs in a process of its own, so that peak memory is this solve's."""
+    plan = make_plan(Rules(pieces), threads=threads, tolerance=tolerance)
+    cpu = time.process_time()
+    solution = solve(plan)
+    values = 2 * sum(  # two matrices; what a sweep reads and writes once at the very least
+        count * size
+        for (_, count), size in zip(solution.sweeps_per_component, slots(plan.rules), strict=True)
+    )
+    return {
+        "seconds": solution.seconds,
+        "cpu_seconds": time.process_time() - cpu,
+        "updates": solution.updates,
+        "ns_per_update": solution.seconds * 1e9 / solution.updates,
+        "residual": solution.residual,
+        "tolerance": plan.tolerance,
+        "representation": plan.representation,
+        "planned_mib": plan.memory_bytes / 2**20,
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "sweeps_per_component": dict(solution.sweeps_per_component),
+        "bytes_read_and_written": 2 * values * (4 if plan.representation == "fixed32" else 8),
+    }
+
+
+def slots(rules: Rules) -> list[int]:
+    """Values of one matrix of each component."""
+    from madn.solver.components import components
+    from madn.solver.plan import side_size
+
+    sizes = [(f, g, side_size(rules, f) * side_size(rules, g)) for f, g in components(rules)]
+    return [n if f != g else n // 2 for f, g, n in sizes]
+
+
+def solved(pieces: int, threads: int, tolerance: float | None = None) -> dict:
+    question = json.dumps([pieces, threads, tolerance])
+    done = subprocess.run(
+        [sys.executable, __file__, "--worker", question], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def copy_bandwidth(threads: int) -> float:
+    """Bytes read plus bytes written a second by a plain copy of arrays far larger than the caches."""
+    size = 1 << 28
+    source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
+    parts = np.linspace(0, size, threads + 1).astype(int)
+    best = 0.0
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(5):
+            began = time.perf_counter()
+            list(
+                pool.map(
+                    lambda k: np.copyto(target[parts[k] : parts[k + 1]], source[parts[k] : parts[k + 1]]),
+                    range(threads),
+                )
+            )
+            best = max(best, 2 * size / (time.perf_counter() - began))
+    return best
+
+
+def thesis_sweep(pieces: int, threads: int) -> float:
+    """Seconds of one sweep of Algorithm 3 over all positions."""
+    ranking = Ranking(pieces, 40)
+    x = np.empty(ranking.positions)
+    _thesis.start_values(ranking, x, 0.5)
+    began = time.perf_counter()
+    _thesis.run(ranking, x, 0, ranking.positions, threads, True)
+    return time.perf_counter() - began
+
+
+def two_pieces_from_the_shell() -> float:
+    """Seconds of `madn solve --pieces 2`, from start-up to exit."""
+    began = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", "madn", "solve", "--pieces", "2", "--json"], capture_output=True, check=True
+    )
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.worker:
+        print(json.dumps(worker(*json.loads(arguments.worker))))
+        return
+    threads, many, one, sweep, shell, bandwidth = arguments.threads, [], [], [], [], []
+    for _ in range(arguments.repeats):
+        many.append(solved(3, threads))
+        one.append(solved(3, 1))
+        sweep.append(thesis_sweep(3, threads))
+        shell.append(two_pieces_from_the_shell())
+        bandwidth.append(copy_bandwidth(threads))
+    counted = solve(make_plan(Rules(2), method="thesis", tolerance=1e-6, threads=1)).sweeps
+    seconds = median(run["seconds"] for run in many)
+    thesis_seconds = THESIS_SWEEPS[3] * median(sweep)
+    moved = many[0]["bytes_read_and_written"] / seconds
+    report = {
+        "hardware": hardware(),
+        "threads": threads,
+        "repeats": arguments.repeats,
+        "three_pieces": {**many[0], "seconds": seconds, "ns_per_update": seconds * 1e9 / many[0]["updates"]},
+        "three_pieces_each_run_seconds": [run["seconds"] for run in many],
+        "scaling_from_one_thread": median(
+            a["seconds"] / b["seconds"] for a, b in zip(one, many, strict=True)
+        ),
+        "thesis": {
+            "sweep_seconds_three_pieces": median(sweep),
+            "sweeps_two_pieces_counted": counted,
+            "sweeps_two_pieces_printed": THESIS_SWEEPS[2],
+            "sweeps_three_pieces_printed": THESIS_SWEEPS[3],
+            "seconds_three_pieces": thesis_seconds,
+            "times_slower": thesis_seconds / seconds,
+        },
+        "copy_bytes_per_second": median(bandwidth),
+        "share_of_copy_bandwidth": moved / median(bandwidth),
+        "two_pieces_with_start_up_seconds": median(shell),
+    }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

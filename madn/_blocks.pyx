@@ -1,0 +1,188 @@
+"""The inner loops of encoding and decoding a block; `madn.store.prediction` explains them, in plain numpy."""
+
+import numpy as np
+
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+
+cdef enum:
+    MAX_SQUARES = 64
+    MAX_PIECES = 8
+
+ctypedef fused word:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+cdef int64_t CHOOSE[MAX_SQUARES + 1][MAX_PIECES + 1]
+
+
+cdef void fill_table() noexcept:
+    cdef int n, k
+    for n in range(MAX_SQUARES + 1):
+        CHOOSE[n][0] = 1
+        for k in range(1, MAX_PIECES + 1):
+            CHOOSE[n][k] = 0 if n == 0 else CHOOSE[n - 1][k - 1] + CHOOSE[n - 1][k]
+
+
+fill_table()
+
+
+def join(const uint8_t[::1] planes, word[::1] out, word balance):
+    """Fill `out` with the words whose bytes, lowest first, are the planes; take `balance` off each."""
+    cdef Py_ssize_t n = out.shape[0], i
+    cdef int width, place
+    cdef const uint8_t* plane
+    if n == 0 or planes.shape[0] % n or planes.shape[0] // n > <Py_ssize_t>sizeof(word):
+        raise ValueError("the planes do not fit the words")
+    width = <int>(planes.shape[0] // n)
+    plane = &planes[0]
+    with nogil:
+        for i in range(n):
+            out[i] = <word>(plane[i] - balance)
+        for place in range(1, width):
+            plane = &planes[place * n]
+            for i in range(n):
+                out[i] = <word>(out[i] + (<word>plane[i] << (8 * place)))
+
+
+def split(const word[::1] words, int width, word balance):
+    """Return the planes of bytes, least significant first, of the words with `balance` added to each."""
+    cdef Py_ssize_t n = words.shape[0], i
+    cdef int place
+    if n == 0 or not 1 <= width <= <int>sizeof(word):
+        raise ValueError("the words do not fit the planes")
+    planes = np.empty(n * width, np.uint8)
+    cdef uint8_t[::1] view = planes
+    cdef uint8_t* plane
+    with nogil:
+        for place in range(width):
+            plane = &view[place * n]
+            for i in range(n):
+                plane[i] = <uint8_t>(<word>(words[i] + balance) >> (8 * place))
+    return planes
+
+
+def subtract(word[::1] x, int squares, int own, int other, int64_t first):
+    """Replace the words of a block by what is left when each is predicted from its neighbours."""
+    passes(x, squares, own, other, first, False)
+
+
+def add(word[::1] x, int squares, int own, int other, int64_t first):
+    """Undo `subtract`."""
+    passes(x, squares, own, other, first, True)
+
+
+cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
+    if x.shape[0] == 0 or first < 0 or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
+            or not own + other <= squares <= MAX_SQUARES:
+        raise ValueError("not a block of a profile")
+    cdef int64_t row = CHOOSE[squares - own][other]
+    cdef int64_t table = row * CHOOSE[squares][own]
+    with nogil:
+        if undo:
+            over_pieces(&x[0], first, first + x.shape[0], squares, own, table, row, undo)
+            over_pieces(&x[0], first, first + x.shape[0], squares - own, other, row, 1, undo)
+        else:
+            over_pieces(&x[0], first, first + x.shape[0], squares - own, other, row, 1, undo)
+            over_pieces(&x[0], first, first + x.shape[0], squares, own, table, row, undo)
+    return 0
+
+
+cdef void over_pieces(word* x, int64_t first, int64_t end, int squares, int pieces, int64_t period,
+                      int64_t unit, bint undo) noexcept nogil:
+    """All pieces of one side; its arrangements repeat after `period` positions and last `unit` each."""
+    cdef int64_t base = first - first % period
+    cdef int step, piece
+    cdef int together = 2 if undo and unit == 1 and pieces >= 2 else 0     # pieces 1 and 2 in one go
+    while base < end:
+        for step in range(1, pieces + 1 - together):
+            piece = pieces + 1 - step if undo else step
+            over_chunks(x, first, end, squares, pieces, piece, base, unit, undo)
+        if together:
+            add_runs(x, first, end, squares, pieces, base)
+        base += period
+
+
+cdef void add_runs(word* x, int64_t first, int64_t end, int squares, int pieces, int64_t base) noexcept nogil:
+    """Undo pieces 2 and 1 where arrangements are neighbours: half of the time goes here."""
+    cdef int q, i
+    cdef int64_t start
+    cdef word total
+    cdef word[MAX_SQUARES] above         # the run before, with piece 2 undone
+    cdef word* run
+    if pieces > 2:
+        for q in range(pieces - 1, squares):
+            start = base + CHOOSE[q][pieces]
+            if start >= end:
+                return
+            if start + CHOOSE[q][pieces - 1] > first:
+                add_runs(x, first, end, q, pieces - 1, start)
+        return
+    for i in range(squares):
+        above[i] = 0
+    for q in range(1, squares):
+        start = base + CHOOSE[q][2]
+        if start >= end:
+            return
+        run = x + (start - first)
+        total = 0
+        for i in range(<int>max(first - start, 0), <int>min(<int64_t>q, end - start)):
+            above[i] = <word>(above[i] + run[i])
+            total = <word>(total + above[i])
+            run[i] = total
+
+
+cdef void over_chunks(word* x, int64_t first, int64_t end, int squares, int pieces, int piece, int64_t base,
+                      int64_t unit, bint undo) noexcept nogil:
+    """One of `pieces` pieces on `squares` places, whose arrangements begin at rank `base`."""
+    cdef int step, q
+    cdef int64_t start, lag
+    if pieces > piece:
+        for q in range(pieces - 1, squares):
+            start = base + CHOOSE[q][pieces] * unit
+            if start >= end:
+                return
+            if start + CHOOSE[q][pieces - 1] * unit > first:
+                over_chunks(x, first, end, q, pieces - 1, piece, start, unit, undo)
+        return
+    if piece == 1 and unit == 1:
+        over_run(x, max(base - first, 0), min(base + squares, end) - first, undo)
+        return
+    for step in range(piece, squares):
+        q = step if undo else squares + piece - 1 - step
+        lag = CHOOSE[q - 1][piece - 1] * unit
+        start = base + CHOOSE[q][piece] * unit
+        if undo and start >= end:
+            return
+        if not undo and start + lag <= first:
+            return
+        over_chunk(x, max(start, first + lag) - first, min(start + lag, end) - first, lag, undo)
+
+
+cdef inline void over_run(word* x, int64_t start, int64_t end, bint undo) noexcept nogil:
+    """Neighbouring words: the prediction is the word before."""
+    cdef int64_t i
+    cdef word total
+    if undo:
+        if start < end:
+            total = x[start]
+            for i in range(start + 1, end):
+                total = <word>(total + x[i])
+                x[i] = total
+    else:
+        for i in range(end - 1, start, -1):
+            x[i] = <word>(x[i] - x[i - 1])
+
+
+cdef inline void over_chunk(word* x, int64_t start, int64_t end, int64_t lag, bint undo) noexcept nogil:
+    """A chunk whose prediction, `lag` words before, is another chunk."""
+    cdef int64_t i
+    cdef word* to = x + start
+    cdef const word* source = x + start - lag
+    if undo:
+        for i in range(end - start):
+            to[i] = <word>(to[i] + source[i])
+    else:
+        for i in range(end - start):
+            to[i] = <word>(to[i] - source[i])

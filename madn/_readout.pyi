@@ -1,0 +1,29 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def turn(matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any], threads: int) -> None: ...
+def unfold(
+    L: NDArray[Any],
+    R: NDArray[Any],
+    start: NDArray[np.int64],
+    first: NDArray[np.int32],
+    full_l: NDArray[Any],
+    full_r: NDArray[Any],
+) -> None: ...
+def copy_rows(
+    here: NDArray[Any],
+    start: NDArray[np.int64],
+    from_column: NDArray[np.int32],
+    there: NDArray[Any],
+    turned_start: NDArray[np.int64],
+    row_squares: NDArray[np.uint64],
+    rows: NDArray[np.int32],
+    column_masks: NDArray[np.uint64],
+    columns: NDArray[np.int32],
+    width: int,
+    skip: int,
+    out: NDArray[Any],
+    shift: float,
+) -> int: ...

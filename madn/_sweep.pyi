@@ -1,0 +1,29 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.solver.sides import Side
+
+WIDTH: int
+
+class Component:
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        L: NDArray[Any],
+        R: NDArray[Any],
+        start: NDArray[np.int64],
+        row_offset: NDArray[np.int64],
+        column_offset: NDArray[np.int64],
+        row_exits: list[tuple[NDArray[Any], NDArray[Any]]],
+        column_exits: list[tuple[NDArray[Any], NDArray[Any]]],
+        slot: NDArray[np.int32],
+        group_class: NDArray[np.int32],
+        ring: int,
+        mirrored: bool,
+    ) -> None: ...
+    def run(
+        self, first: int, end: int, threads: int, examine: bool, skip_below: float = 0.0, bias: float = 0.0
+    ) -> tuple[Any, ...]: ...
