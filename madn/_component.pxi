@@ -120,7 +120,7 @@ cdef class Component:
         if self.scratch is None or len(self.scratch) < threads:
             self.scratch = np.zeros((threads, 2 * (self.t.ring + self.t.widest) * LANES), dtype)
             chunks = (self.largest_strip + LANES - 1) // LANES if self.t.mirrored else 1
-            self.aside = np.zeros((2, chunks, self.largest_strip * LANES), dtype)
+            self.aside = np.zeros((2, 2, chunks, self.largest_strip * LANES), dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
                                       skip_below, bias)
@@ -133,19 +133,48 @@ def with_room(array, dtype):
     return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
 
 
-cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, ::1] aside,
+cdef void run_job(const Tables* t, const Job* jobs, int n, const Job* next_jobs, int k, value_t* L, value_t* R,
+                  value_t* scratch, Findings* found, const int32_t* in_order) noexcept nogil:
+    """Task k of a strip: its own chunks first, then what the next strip wants set aside before it begins."""
+    if k < n:
+        run_chunk(t, &jobs[k], L, R, scratch, &found[k])
+    else:
+        set_aside(t, &next_jobs[k - n], L, R, in_order)
+
+
+cdef int prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
+    """Write the jobs of a strip; return how many there are."""
+    cdef Tables* t = &c.t
+    cdef double[:, ::1] moved = c.moved
+    cdef double[:, ::1] pending = c.pending
+    cdef int k, n = t.first_chunk[strip + 1] - t.first_chunk[strip]
+    for k in range(n):
+        jobs[k] = like
+        jobs[k].strip = strip
+        jobs[k].row = t.row_class[strip] + k * LANES
+        jobs[k].rows = min(<int>LANES, t.row_class[strip + 1] - jobs[k].row)
+        jobs[k].pending = &pending[t.first_chunk[strip] + k, 0]
+        jobs[k].moved = &moved[t.first_chunk[strip] + k, 0]
+        if t.mirrored:
+            jobs[k].aside_l = &aside[0, k, 0]
+            jobs[k].aside_r = &aside[1, k, 0]
+    return n
+
+
+cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, :, ::1] aside,
                 int first, int end, int threads, bint examining, double skip_below, double bias):
     cdef Tables* t = &c.t
     cdef double[:, ::1] by_strip = c.by_strip
-    cdef double[:, ::1] moved = c.moved
-    cdef double[:, ::1] pending = c.pending
     cdef double[::1] inflow = c.inflow
     cdef const int32_t[::1] in_order = c.in_order
     cdef int most_chunks = (c.largest_strip + LANES - 1) // LANES
     cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
-    cdef Job* jobs = <Job*>calloc(most_chunks, sizeof(Job))
+    cdef Job* jobs = <Job*>calloc(2 * most_chunks, sizeof(Job))
+    cdef Job* now
+    cdef Job* soon
+    cdef Job like
     cdef Findings total
-    cdef int strip, k, n, row, g
+    cdef int strip, k, n, m, next_n, g
     cdef double change = 0
     total.updates = 0
     total.residual.value = -1
@@ -155,42 +184,33 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
         free(found)
         free(jobs)
         raise MemoryError
+    like.examine = examining
+    like.skip_below = skip_below
+    like.bias = bias
+    like.inflow = &inflow[0]
     try:
+        next_n = prepare(c, first, aside[first % 2], like, jobs + first % 2 * most_chunks)
+        if t.mirrored:
+            for k in range(next_n):
+                set_aside(t, &jobs[first % 2 * most_chunks + k], &L[0], &R[0], &in_order[0])
         for strip in range(first, end):
-            n = t.first_chunk[strip + 1] - t.first_chunk[strip]
-            if n == 0:
-                continue
+            n = next_n
+            now = jobs + strip % 2 * most_chunks
+            soon = jobs + (strip + 1) % 2 * most_chunks
+            next_n = prepare(c, strip + 1, aside[(strip + 1) % 2], like, soon) if strip + 1 < end else 0
+            m = n + (next_n if t.mirrored else 0)
             if not examining:
                 gather_inflow(t, strip, &by_strip[0, 0], &inflow[0])
             for k in range(n):
-                row = t.row_class[strip] + k * LANES
-                jobs[k].strip = strip
-                jobs[k].row = row
-                jobs[k].rows = min(<int>LANES, t.row_class[strip + 1] - row)
-                jobs[k].examine = examining
-                jobs[k].skip_below = skip_below
-                jobs[k].bias = bias
-                jobs[k].inflow = &inflow[0]
-                jobs[k].pending = &pending[t.first_chunk[strip] + k, 0]
-                jobs[k].moved = &moved[t.first_chunk[strip] + k, 0]
-                if t.mirrored:
-                    jobs[k].aside_l = &aside[0, k, 0]
-                    jobs[k].aside_r = &aside[1, k, 0]
                 found[k] = total
                 found[k].updates = 0
             with nogil:
                 if threads == 1 or <int64_t>n * c.columns < SHARED:    # no parallel region: its cost would show
-                    for k in range(n):
-                        if t.mirrored:
-                            set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
-                    for k in range(n):
-                        run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[0, 0], &found[k])
+                    for k in range(m):
+                        run_job(t, now, n, soon, k, &L[0], &R[0], &scratch[0, 0], found, &in_order[0])
                 else:
-                    if t.mirrored:
-                        for k in prange(n, num_threads=threads, schedule="dynamic"):
-                            set_aside(t, &jobs[k], &L[0], &R[0], &in_order[0])
-                    for k in prange(n, num_threads=threads, schedule="dynamic"):
-                        run_chunk(t, &jobs[k], &L[0], &R[0], &scratch[threadid(), 0], &found[k])
+                    for k in prange(m, num_threads=threads, schedule="dynamic"):
+                        run_job(t, now, n, soon, k, &L[0], &R[0], &scratch[threadid(), 0], found, &in_order[0])
             for k in range(n):
                 total.updates += found[k].updates
                 if found[k].residual.value > total.residual.value:
@@ -203,7 +223,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
                 for g in range(t.groups):
                     by_strip[strip, g] = 0
                     for k in range(n):
-                        by_strip[strip, g] = max(by_strip[strip, g], jobs[k].moved[g])
+                        by_strip[strip, g] = max(by_strip[strip, g], now[k].moved[g])
                     change = max(change, by_strip[strip, g])
     finally:
         free(found)

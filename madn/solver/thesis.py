@@ -15,7 +15,7 @@ from madn.solver.solution import Extremes, Solution
 
 EXPECTED_SWEEPS = {1: 40, 2: 70, 3: 105, 4: 135}  # for the estimate of progress only: the thesis, section 5.1
 MOST_SWEEPS = 5000
-SLICE = 1 << 21  # positions between two looks at the clock and at Ctrl-C: well under a second
+SLICE = 1 << 18  # positions between two looks at the clock and at Ctrl-C: well under a second
 
 
 class ListedValues:

@@ -14,7 +14,7 @@ from madn.solver.solution import Extremes, Found, MatrixValues, Place, Solution
 
 EXPECTED_SWEEPS = {"fixed32": 12, "float64": 22}  # for the estimate of progress only
 MOST_SWEEPS = 2000
-SLICE = 40_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
+SLICE = 10_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
 
 
 def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
