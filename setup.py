@@ -28,7 +28,7 @@ CROSS_BUILD = "ARCHFLAGS" in os.environ and "arm64" in os.environ["ARCHFLAGS"]
 AVX2 = X86_64 and not CROSS_BUILD
 
 # No contraction into fused multiply-add: the same bits from every compiler.
-OPTIMISE = {"msvc": ["/O2", "/fp:precise"], "unix": ["-O3", "-ffp-contract=off", "-fno-math-errno"]}
+OPTIMISE = {"msvc": ["/O2", "/fp:precise"], "unix": ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]}
 WIDE = {"msvc": ["/arch:AVX2"], "unix": ["-mavx2", "-mbmi2", "-mpopcnt"]}
 OPENMP_CHOICES = {
     "msvc": [(["/openmp"], [])],

@@ -1,8 +1,7 @@
 """Opening a database and answering from it."""
 
 import os
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
@@ -18,8 +17,8 @@ from madn._core import Ranking, own_moves
 from madn.board import Board, Move
 from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError, RulesMismatchError
 from madn.rules import DIE, Rules
-from madn.store.catalogue import CATALOGUE, SUMS
 from madn.store.reader import CACHE_BYTES, open_reader
+from madn.store.records import CATALOGUE, SUMS
 
 Masks = tuple[int, int]
 EMBEDDED = "two-pieces"  # the directory of the small database inside the package, in madn/data
@@ -55,9 +54,7 @@ class Analysis:
     rolls: tuple[RollValue, ...]
 
 
-def open_database(
-    path: str | os.PathLike[str] | None = None, *, cache_bytes: int = CACHE_BYTES
-) -> "Database":
+def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: int = CACHE_BYTES) -> "Database":
     """Open a database; without a path the small one, of two pieces, that comes with the package.
 
     Only the catalogue is read now. Blocks are read when they are asked for, and at most `cache_bytes` of
@@ -153,33 +150,18 @@ class Database:
         They are boards, or an array of position IDs (1-d, whole numbers), or an array of masks (two columns:
         the squares of the side to move and of the other, bit q for square q in each side's own numbers).
         """
-        ids = self._ids(boards)
-        wins = np.empty(len(ids), np.float64)
-        order = np.argsort(ids)
-        places = self._reader.places(ids[order])
-
-        def answer(chunk: Iterable[tuple[int, int, int]]) -> None:
-            for block, start, end in chunk:
-                here = order[start:end]
-                wins[here] = self._reader.wins(block, ids[here])
-
-        workers = min(os.cpu_count() or 1, 8)
-        if len(places) < 4 * workers:
-            answer(places)
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(answer, (places[i::workers] for i in range(workers))))
-        return wins
+        return self._reader.wins(self._ids(boards))
 
     def info(self) -> dict[str, Any]:
         """What is in the database and how it was made; everything in it can go into JSON."""
         catalogue = self._catalogue
+        blocks, positions = self._reader.totals()
         files = [CATALOGUE, SUMS, *(file.name for file in catalogue.files)]
         sizes = [(self.path / name).stat().st_size for name in files if (self.path / name).exists()]
         return {
             "rules": asdict(self._rules),
-            "positions": int(catalogue.count.sum()),
-            "blocks": len(catalogue.count),
+            "positions": positions,
+            "blocks": blocks,
             "bytes": sum(sizes),
             "format": catalogue.format,
             "values": "+".join(stored.encoding.name for stored in catalogue.encodings),
@@ -190,13 +172,9 @@ class Database:
 
     def _masks(self, board: Board) -> Masks:
         if not isinstance(board, Board):
-            raise TypeError(
-                f"a board is a Board, not {type(board).__name__}; Board.parse() makes one from text"
-            )
+            raise TypeError(f"a board is a Board, not {type(board).__name__}; Board.parse() makes one from text")
         if board.rules != self._rules:
-            raise RulesMismatchError(
-                f"the board is of {board.rules}, the database {self.path} of {self._rules}"
-            )
+            raise RulesMismatchError(f"the board is of {board.rules}, the database {self.path} of {self._rules}")
         return board.masks
 
     def _ids(self, boards: Sequence[Board] | NDArray[Any]) -> NDArray[np.int64]:
@@ -205,9 +183,7 @@ class Database:
             wrong = (boards < 0) | (boards >= self._ranking.positions)
             if wrong.any():
                 at = int(np.argmax(wrong))
-                raise InvalidBoardError(
-                    f"position {at}: ID {boards[at]} is outside 0 to {self._ranking.positions - 1}"
-                )
+                raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {self._ranking.positions - 1}")
             return ids
         if isinstance(boards, np.ndarray) and boards.dtype.kind in "iu" and boards.ndim == 2:
             if boards.shape[1] != 2:

@@ -17,12 +17,14 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from madn import _blocks
 from madn.board import Board
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, ResourceError
 from madn.rules import Rules
-from madn.store import OutputError, blocks, check_writable, place, write_database
+from madn.store import OutputError, blocks, check_writable, place, prediction, write_database
 from madn.store.catalogue import read_catalogue
-from madn.store.writer import frame_digest
+from madn.store.prediction import Layout
+from madn.store.records import frame_digest
 
 TINY = Rules(pieces=1, squares=8)
 SMALL = Rules(pieces=2, squares=12)
@@ -46,6 +48,10 @@ class Noise:
         out[:] = self.raw[first : first + len(out)]
 
 
+def rules_of(directory: Path) -> Rules:
+    return read_catalogue(directory)[0].rules
+
+
 @pytest.fixture
 def database(tmp_path: Path) -> Path:
     write_database(tmp_path / "db", Noise(), {"seed": 1}, block_positions=1000)
@@ -54,27 +60,86 @@ def database(tmp_path: Path) -> Path:
 
 # blocks
 
-RAW = {"fixed32": st.integers(-(2**31), 2**31 - 1), "float64": st.floats(width=64, allow_nan=False)}
+NAMES = ("fixed32", "float64", "bits8", "bits13", "bits16", "bits17", "bits24")
+PLAIN = Layout(squares=8, own=0, other=0, first=0)  # a profile without pieces on the main field: no prediction
+TABLE = Layout(squares=12, own=2, other=2, first=30)
 
 
-@pytest.mark.parametrize("name", sorted(RAW))
-@given(data=st.data())
-def test_decode_undoes_encode(name: str, data: st.DataObject) -> None:
+@st.composite
+def layouts(draw: st.DrawFn) -> Layout:
+    own, other = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    squares = draw(st.integers(own + other + 1, 12))
+    return Layout(squares, own, other, draw(st.integers(0, 5000)))
+
+
+def any_raw(encoding: blocks.Encoding, count: int, seed: int) -> np.ndarray:
+    """Any raw values that an encoding can hold, probabilities or not."""
+    data = np.random.default_rng(seed).integers(0, 256, count * np.dtype(encoding.dtype).itemsize, np.uint8)
+    raw = data.view(encoding.word)
+    if encoding.quantised:
+        raw &= raw.dtype.type((1 << encoding.bits) - 1)
+    return raw.view(encoding.dtype)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@given(where=layouts(), first=st.integers(0, 2**60), count=st.integers(1, 300), seed=st.integers(0, 99))
+def test_decode_undoes_encode(name: str, where: Layout, first: int, count: int, seed: int) -> None:
     encoding = blocks.ENCODINGS[name]
-    values = np.array(data.draw(st.lists(RAW[name], min_size=1, max_size=60)), encoding.dtype)
-    stride = data.draw(st.integers(0, len(values) - 1))
-    first = data.draw(st.integers(0, 2**60))
-    frame = blocks.encode(values, encoding, first, stride)
-    assert np.array_equal(blocks.decode(frame, encoding, first, len(values)), values)
+    values = any_raw(encoding, count, seed)
+    kept = values.copy()
+    frame = blocks.encode(values, encoding, first, where)
+    assert np.array_equal(values.view(np.uint8), kept.view(np.uint8))  # the caller's array is left alone
+    decoded = blocks.decode(frame, encoding, first, count, where)
+    assert np.array_equal(decoded.view(np.uint8), values.view(np.uint8))
 
 
-def test_a_smooth_table_compresses_better_with_its_row_length() -> None:
-    rows, columns = np.meshgrid(np.arange(100), np.arange(90), indexing="ij")
-    values = (
-        (rows**2 * 40_000 + np.random.default_rng(2).integers(0, 2**24, 90)[columns]).astype("<i4").ravel()
-    )
-    plain, by_row = (len(blocks.encode(values, blocks.FIXED32, 0, stride)) for stride in (0, 90))
-    assert by_row < plain / 2
+@pytest.mark.parametrize("word", ["u1", "u2", "u4", "u8"])
+@given(where=layouts(), count=st.integers(1, 700), seed=st.integers(0, 99))
+def test_the_compiled_prediction_and_its_twin_agree(word: str, where: Layout, count: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(0, 250, count).astype(word)
+    place = where.squares, where.own, where.other, where.first
+    plain, compiled = values.copy(), values.copy()
+    prediction.subtract(plain, where)
+    _blocks.subtract(compiled, *place)
+    assert np.array_equal(plain, compiled)
+    prediction.add(plain, where)
+    _blocks.add(compiled, *place)
+    assert np.array_equal(plain, values)
+    assert np.array_equal(compiled, values)
+
+
+def arrangements(squares: int, pieces: int) -> list[tuple[int, ...]]:
+    """The places of the pieces in the string of docs/format.md, by ascending rank."""
+    return sorted(itertools.combinations(range(squares), pieces), key=lambda places: places[::-1])
+
+
+@pytest.mark.parametrize(
+    ("squares", "own", "other", "first"), [(7, 2, 2, 0), (7, 2, 2, 133), (6, 0, 3, 4), (6, 3, 1, 9)]
+)
+def test_each_piece_is_predicted_from_one_square_further_on(squares: int, own: int, other: int, first: int) -> None:
+    """The definition: piece after piece, take off what stands where that piece alone is one place lower."""
+    order = list(itertools.product(arrangements(squares, own), arrangements(squares - own, other)))[first:]
+    rank = {pair: i for i, pair in enumerate(order)}
+    values = np.random.default_rng(1).integers(0, 2**32, len(order)).astype("<u4")
+    compiled = values.copy()
+    _blocks.subtract(compiled, squares, own, other, first)
+    for side, piece in [(1, j) for j in range(other)] + [(0, j) for j in range(own)]:
+        before = values.copy()
+        for i, pair in enumerate(order):
+            moved = [list(places) for places in pair]
+            moved[side][piece] -= 1
+            neighbour = rank.get((tuple(moved[0]), tuple(moved[1])))
+            if neighbour is not None:
+                values[i : i + 1] -= before[neighbour]
+    assert np.array_equal(compiled, values)
+
+
+def test_a_smooth_table_compresses_better_where_it_lies() -> None:
+    where = Layout(squares=40, own=2, other=1, first=0)  # rows of 38
+    rows, columns = np.divmod(np.arange(20_000), 38)
+    values = (rows**2 * 40_000 + np.random.default_rng(2).integers(0, 2**24, 38)[columns]).astype("<i4")
+    plain, placed = (len(blocks.encode(values, blocks.FIXED32, 0, at)) for at in (PLAIN, where))
+    assert placed < plain / 2
 
 
 def test_fixed32_and_float64_are_probabilities() -> None:
@@ -84,22 +149,22 @@ def test_fixed32_and_float64_are_probabilities() -> None:
 
 def test_a_frame_is_what_the_catalogue_says_or_an_error() -> None:
     values = np.arange(50, dtype="<i4")
-    frame = blocks.encode(values, blocks.FIXED32, 7)
+    frame = blocks.encode(values, blocks.FIXED32, 7, PLAIN)
     for first, count in ((8, 50), (7, 49), (7, 51)):
         with pytest.raises(CorruptBlockError):
-            blocks.decode(frame, blocks.FIXED32, first, count)
+            blocks.decode(frame, blocks.FIXED32, first, count, PLAIN)
     with pytest.raises(CorruptBlockError):
-        blocks.decode(frame, blocks.FLOAT64, 7, 25)
+        blocks.decode(frame, blocks.FLOAT64, 7, 25, PLAIN)
 
 
 def test_every_flipped_bit_of_a_frame_is_found() -> None:
     values = np.cumsum(np.arange(300, dtype="<i4"))
-    frame = blocks.encode(values, blocks.FIXED32, 7, 20)
+    frame = blocks.encode(values, blocks.FIXED32, 7, TABLE)
     for bit in range(8 * len(frame)):
         flipped = bytearray(frame)
         flipped[bit // 8] ^= 1 << bit % 8
         try:
-            decoded = blocks.decode(bytes(flipped), blocks.FIXED32, 7, 300)
+            decoded = blocks.decode(bytes(flipped), blocks.FIXED32, 7, 300, TABLE)
         except CorruptBlockError:
             continue
         assert np.array_equal(decoded, values)  # a bit of the frame that means nothing
@@ -108,38 +173,31 @@ def test_every_flipped_bit_of_a_frame_is_found() -> None:
 
 def test_frames_cut_off_joined_or_without_checksum_are_refused() -> None:
     values = np.arange(50, dtype="<i4")
-    frame = blocks.encode(values, blocks.FIXED32, 0)
+    frame = blocks.encode(values, blocks.FIXED32, 0, PLAIN)
     content = zstandard.ZstdDecompressor().decompress(frame)
     bare = zstandard.ZstdCompressor(write_checksum=False).compress(content)
     for wrong in (b"", frame[:-1], frame + b"x", frame + frame, bare, content):
         with pytest.raises(CorruptBlockError):
-            blocks.decode(wrong, blocks.FIXED32, 0, 50)
+            blocks.decode(wrong, blocks.FIXED32, 0, 50, PLAIN)
 
 
 def test_a_frame_that_claims_an_enormous_size_is_refused_at_once() -> None:
     bomb = zstandard.ZstdCompressor(write_checksum=True).compress(bytes(50_000_000))
     with pytest.raises(CorruptBlockError, match="claims 50000000 bytes"):
-        blocks.decode(bomb, blocks.FIXED32, 0, 50)
-
-
-def test_a_stride_longer_than_the_block_is_refused() -> None:
-    header = blocks.HEADER.pack(blocks.MAGIC, blocks.FIXED32.code, 0, 2, 2**32 - 1)
-    frame = zstandard.ZstdCompressor(write_checksum=True).compress(header + bytes(8))
-    with pytest.raises(CorruptBlockError, match="stride"):
-        blocks.decode(frame, blocks.FIXED32, 0, 2)
+        blocks.decode(bomb, blocks.FIXED32, 0, 50, PLAIN)
 
 
 # the catalogue
 
 
 def test_blocks_cover_every_position_once_and_stay_in_their_profiles(database: Path) -> None:
-    catalogue = read_catalogue(database)
+    catalogue, table = read_catalogue(database)
     assert catalogue.rules == SMALL
-    assert catalogue.count.max() == 1000
-    ends = catalogue.first_id + catalogue.count
-    assert catalogue.first_id[0] == 0
+    assert table.count.max() == 1000
+    ends = table.first_id + table.count
+    assert table.first_id[0] == 0
     assert ends[-1] == SMALL.positions
-    assert np.array_equal(catalogue.first_id[1:], ends[:-1])
+    assert np.array_equal(table.first_id[1:], ends[:-1])
 
 
 def test_the_catalogue_is_pleasant_to_read_and_strict(database: Path) -> None:
@@ -147,30 +205,24 @@ def test_the_catalogue_is_pleasant_to_read_and_strict(database: Path) -> None:
         for view in ("about", "block_list", "profile_sizes", "profile_places", "named_boards"):
             assert connection.execute(f"SELECT * FROM {view}").fetchall()
         assert connection.execute("SELECT name, board FROM named_boards WHERE board = '0/0'").fetchall()
-        stored = connection.execute(
-            "SELECT sum(positions), sum(stored), sum(blocks) FROM profile_sizes"
-        ).fetchone()
+        stored = connection.execute("SELECT sum(positions), sum(stored), sum(blocks) FROM profile_sizes").fetchone()
         assert stored[:2] == (SMALL.positions, SMALL.positions)
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute("UPDATE blocks SET offset = 'nowhere'")
-        tables = connection.execute(
-            "SELECT name, strict FROM pragma_table_list WHERE schema = 'main'"
-        ).fetchall()
+        tables = connection.execute("SELECT name, strict FROM pragma_table_list WHERE schema = 'main'").fetchall()
         assert {name for name, strict in tables if strict} >= {"rules", "blocks", "profiles", "boards"}
 
 
 def test_named_boards_say_where_they_are(database: Path) -> None:
-    catalogue = read_catalogue(database)
+    catalogue, table = read_catalogue(database)
     start = next(board for board in catalogue.boards if board.name == "start")
     assert start.block is not None
-    assert catalogue.first_id[start.block] + start.offset == start.id
+    assert table.first_id[start.block] + start.offset == start.id
     assert start.win == 0.5 + Noise().raw[start.id] / 2**29
 
 
 def test_sha256sums_are_those_of_the_files(database: Path) -> None:
-    run = subprocess.run(
-        ["sha256sum", "--check", "SHA256SUMS"], cwd=database, capture_output=True, check=False
-    )
+    run = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=database, capture_output=True, check=False)
     assert run.returncode == 0
 
 
@@ -335,14 +387,14 @@ def test_a_database_is_replaced(tmp_path: Path, exchange: bool, monkeypatch: pyt
         monkeypatch.setattr(place, "_exchange", lambda a, b: False)
     for rules in (SMALL, TINY, SMALL):
         write_database(tmp_path / "db", Noise(rules), {})
-        assert read_catalogue(tmp_path / "db").rules == rules
+        assert rules_of(tmp_path / "db") == rules
         assert [path.name for path in tmp_path.iterdir()] == ["db"]
 
 
 def test_an_empty_directory_is_a_place(tmp_path: Path) -> None:
     (tmp_path / "db").mkdir()
     write_database(tmp_path / "db", Noise(TINY), {})
-    assert read_catalogue(tmp_path / "db").rules == TINY
+    assert rules_of(tmp_path / "db") == TINY
 
 
 def test_a_link_to_a_database_keeps_being_one(tmp_path: Path) -> None:
@@ -350,7 +402,7 @@ def test_a_link_to_a_database_keeps_being_one(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("real")
     write_database(tmp_path / "link", Noise(TINY), {})
     assert (tmp_path / "link").is_symlink()
-    assert read_catalogue(tmp_path / "real").rules == TINY
+    assert rules_of(tmp_path / "real") == TINY
 
 
 def test_a_failing_source_changes_nothing(tmp_path: Path) -> None:
@@ -363,7 +415,7 @@ def test_a_failing_source_changes_nothing(tmp_path: Path) -> None:
     write_database(tmp_path / "db", Noise(TINY), {})
     with pytest.raises(KeyboardInterrupt):
         write_database(tmp_path / "db", Failing(SMALL), {}, block_positions=100)
-    assert read_catalogue(tmp_path / "db").rules == TINY
+    assert rules_of(tmp_path / "db") == TINY
     assert [path.name for path in tmp_path.iterdir()] == ["db"]
 
 
@@ -371,7 +423,7 @@ def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, monkeypatch
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("madn.store.writer.FrameFiles.append", full)
+    monkeypatch.setattr("madn.store.frames.FrameFiles.append", full)
     with pytest.raises(ResourceError, match="No space left"):
         write_database(tmp_path / "db", Noise(TINY), {})
     assert tree(tmp_path) == []
@@ -389,7 +441,7 @@ def test_what_a_killed_writer_left_is_cleared_or_recovered(tmp_path: Path) -> No
     (tmp_path / ".db.madn-part" / "values-0000.madn").write_bytes(b"half")
     (tmp_path / "db").rename(tmp_path / ".db.madn-old")  # killed between two renames
     check_writable(tmp_path / "db")
-    assert read_catalogue(tmp_path / "db").rules == TINY
+    assert rules_of(tmp_path / "db") == TINY
     assert [path.name for path in tmp_path.iterdir()] == ["db"]
 
 
@@ -430,9 +482,9 @@ def test_killed_at_every_step_of_publishing_one_database_is_there(tmp_path: Path
         write_database(target, Noise(SMALL), {})
         died = killed_at(point, target, exchange)
         if exchange and sys.platform == "linux":  # no moment without a database
-            assert read_catalogue(target).rules in (SMALL, TINY)
+            assert rules_of(target) in (SMALL, TINY)
         check_writable(target)
-        outcomes.append(read_catalogue(target).rules)
+        outcomes.append(rules_of(target))
         assert [path.name for path in tmp_path.iterdir()] == ["db"]
         if not died:
             break

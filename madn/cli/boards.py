@@ -14,7 +14,7 @@ from madn.rules import Rules
 @rules_options
 @json_option
 def moves(board: str, roll: int, pieces: int, squares: int, as_json: bool) -> None:
-    """List the legal moves of a board for a roll, and the boards they lead to.
+    """List the legal moves of a board for a roll.
 
     A move is the square it starts from and the square it ends on, in the mover's numbers: 12-17, b-0 out of
     the box, 12x17 when it captures; a lost turn is pass. The board after it is the one that the next player

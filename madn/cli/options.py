@@ -31,7 +31,5 @@ def memory_bytes(_ctx: click.Context, param: click.Parameter, value: str | None)
         return None
     parts = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)(?:i?B)?", value, re.IGNORECASE)
     if parts is None:
-        raise click.BadParameter(
-            f"{value!r} is not an amount of memory; write it like 20G or 512M", param=param
-        )
+        raise click.BadParameter(f"{value!r} is not an amount of memory; write it like 20G or 512M", param=param)
     return int(float(parts[1]) * UNITS[parts[2].upper()])

@@ -6,12 +6,24 @@ from typing import Any
 
 import click
 
+from madn.rules import Rules
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 def print_json(answer: Mapping[str, Any]) -> None:
     """Print an answer as one JSON object, indented."""
     click.echo(json.dumps(answer, indent=2, allow_nan=False))
+
+
+def game(rules: Rules) -> str:
+    """The rules for a person."""
+    return f"{plural(rules.pieces, 'piece')} a side, {rules.squares} squares"
+
+
+def plural(count: int, noun: str) -> str:
+    """A number and what is counted: `1 thread`, `1,234 threads`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def percent(probability: float) -> str:

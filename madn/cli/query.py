@@ -6,8 +6,9 @@ import click
 
 from madn.board import Board
 from madn.cli.options import board_argument, database_argument, roll_argument
-from madn.cli.output import columns, json_option, percent, print_json, size
+from madn.cli.output import columns, game, json_option, percent, print_json, size
 from madn.errors import IllegalMoveError
+from madn.rules import Rules
 
 if TYPE_CHECKING:
     from madn.database import Database, MoveValue
@@ -34,7 +35,7 @@ def info(db: str, as_json: bool) -> None:
         return
     rules = facts["rules"]
     rows = [
-        ("game", f"{rules['pieces']} pieces a side, {rules['squares']} squares"),
+        ("game", game(Rules(**rules))),
         ("positions", f"{facts['positions']:,}"),
         ("blocks", f"{facts['blocks']:,}"),
         ("size", size(facts["bytes"])),
@@ -42,8 +43,18 @@ def info(db: str, as_json: bool) -> None:
         ("values", facts["values"]),
     ]
     rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
-    rows += [(name, value) for name, value in facts["provenance"].items()]
+    made = [(name, _short(value)) for name, value in facts["provenance"].items()]
     click.echo(columns(rows))
+    click.echo("\nHow it was made:\n" + columns([row for row in made if row[1]]))
+
+
+def _short(value: object) -> str:
+    """A value of the provenance on one line; nothing for a list, which --json has."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {part}" for name, part in value.items())
+    if isinstance(value, list):
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 @click.command()
@@ -51,7 +62,9 @@ def info(db: str, as_json: bool) -> None:
 @board_argument
 @json_option
 def win(db: str, board: str, as_json: bool) -> None:
-    """Give the probability that the side to move wins, before it rolls.
+    """Give the probability that the side to move wins.
+
+    It is the probability before the roll, when both sides play their best.
 
     Example: madn win two 0/0
     """
@@ -69,7 +82,10 @@ def win(db: str, board: str, as_json: bool) -> None:
 @roll_argument
 @json_option
 def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
-    """Give the best move for a roll, and what every legal move is worth.
+    """Give the best move for a roll.
+
+    All legal moves are listed, best first, each with the probability that the mover wins after it, and the
+    board that the next player to roll sees.
 
     Example: madn best-move two 3,17/0 4
     """

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import columns, duration, json_option, percent, print_json, size
+from madn.cli.output import columns, duration, game, json_option, percent, plural, print_json, size
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
 
@@ -130,14 +130,14 @@ def _plan(plan: "Plan") -> dict[str, Any]:
 
 def _plan_table(plan: "Plan") -> str:
     rows = [
-        ("game", f"{plan.rules.pieces} pieces a side, {plan.rules.squares} squares"),
+        ("game", game(plan.rules)),
         ("positions", f"{plan.positions:,}"),
         ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
         ("memory", size(plan.memory_bytes)),
         ("disk", f"at most {size(plan.disk_bytes)}"),
         ("values", plan.representation),
         ("tolerance", f"{plan.tolerance:g}"),
-        ("method", f"{plan.method}, {plan.threads} threads"),
+        ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
     ]
     return columns(rows)
 
@@ -176,18 +176,22 @@ def _result_table(solution: "Solution") -> str:
         ("largest", f"{percent(solution.max)}  {solution.max_board}"),
         ("residual", f"{solution.residual:.2g}  {solution.residual_board}"),
         ("sweeps", f"{solution.sweeps:,}, {solution.updates:,} position updates"),
-        ("time", f"{duration(solution.seconds)}, {solution.threads} threads"),
+        ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
     ]
     return columns(rows)
 
 
 def _provenance(solution: "Solution") -> dict[str, Any]:
-    """How the values were made, for the catalogue."""
+    """How the values were made, for the catalogue; the boards it names are in a table of their own."""
     import numpy
 
     import madn
     from madn._core import compiler
 
-    made = {name: value for name, value in _result(solution).items() if name not in {"pieces", "squares"}}
+    elsewhere = {"pieces", "squares", "positions", "start", "min", "max", "min_board", "max_board"}
     versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
-    return {"command": "solve", "versions": {**versions, "compiler": compiler()}, **made}
+    return {
+        "command": "solve",
+        "versions": {**versions, "compiler": compiler()},
+        **{name: value for name, value in _result(solution).items() if name not in elsewhere},
+    }

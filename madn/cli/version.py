@@ -9,15 +9,14 @@ def version_text() -> str:
 
     import madn
     from madn._core import compiler, max_threads, openmp
-    from madn.solver.kernels import kernels
+    from madn.solver import kernels
 
-    build = "AVX2" if kernels.__name__.endswith("_avx2") else "portable"
     return "\n".join(
         [
             f"madn {madn.__version__}",
             f"OpenMP: {'yes' if openmp() else 'no, one thread only'}",
             f"threads: {max_threads()}",
-            f"kernels: {build}, built with {compiler()}",
+            f"kernels: {kernels.name}, built with {compiler()}",
             f"numpy {numpy.__version__}, Python {platform.python_version()}",
         ]
     )

@@ -19,7 +19,7 @@ MAGIC = b"madn"
 HEADER = struct.Struct("<4sIQI")  # magic, encoding code, first ID, count
 BLOCK_POSITIONS = 1 << 15  # positions in a full block; docs/format.md says why
 MAX_BLOCK_POSITIONS = 1 << 20  # what a reader accepts
-LEVEL = 3  # zstd level of a solve; `madn compress --level` goes higher
+LEVEL = 1  # zstd level of a solve; `madn compress --level` goes higher
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,7 @@ def quantised(bits: int) -> Encoding:
 
 FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
 FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
-ENCODINGS = {
-    encoding.name: encoding
-    for encoding in (FIXED32, FLOAT64, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
-}
+ENCODINGS = {encoding.name: encoding for encoding in (FIXED32, FLOAT64, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))}
 
 
 def encode(values: Array, encoding: Encoding, first_id: int, where: Layout, level: int = LEVEL) -> bytes:

@@ -4,172 +4,174 @@ import json
 import os
 import sqlite3
 import stat
+import threading
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import dataclass, fields
+from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError, MadnError
 from madn.rules import Rules
 from madn.store import schema
-from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, Encoding
+from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS
+from madn.store.records import (
+    CATALOGUE,
+    BlockFile,
+    BlockTable,
+    Catalogue,
+    NamedBoard,
+    StoredEncoding,
+    block_file_name,
+    profile_rows,
+)
 
-CATALOGUE = "catalogue.sqlite"
-SUMS = "SHA256SUMS"
 MAX_FRAME = 1 << 24  # a reader refuses longer frames: more than any block of MAX_BLOCK_POSITIONS needs
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A row of `blocks`: `count` positions of a profile from `first_rank` on, and where their frame lies."""
-
-    block: int
-    profile: int
-    first_rank: int
-    count: int
-    file: int
-    offset: int
-    length: int
-    encoding: str
-    digest: str
+def one_line(text: object) -> str:
+    """What a stranger's file made someone say, as a short line."""
+    return " ".join(str(text).split())[:200]
 
 
-@dataclass(frozen=True, slots=True)
-class BlockFile:
-    """A row of `files`: a file of frames, its size and the SHA-256 of the whole of it."""
+class CatalogueFile:
+    """An open `catalogue.sqlite`; it may come from a stranger. Threads may share it."""
 
-    file: int
-    name: str
-    bytes: int
-    sha256: str
+    def __init__(self, directory: Path) -> None:
+        self.path = directory / CATALOGUE
+        try:
+            status = self.path.lstat()
+        except OSError as error:
+            raise CorruptBlockError(f"{directory}: no database here, {CATALOGUE}: {error.strerror}") from None
+        if not stat.S_ISREG(status.st_mode):
+            raise CorruptBlockError(f"{self.path}: not an ordinary file")
+        self._lock = threading.Lock()
+        with self._reading():
+            uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
+            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            with self._reading():
+                self.catalogue = _read(self._connection)
+        except BaseException:
+            self._connection.close()
+            raise
 
+    def block_at(self, number: int) -> int | None:
+        """The last block that begins at a position ID or before it, in the same profile."""
+        first_ids = self.catalogue.first_ids
+        profile = int(np.searchsorted(first_ids, number, "right")) - 1
+        query = "SELECT block FROM blocks WHERE profile = ? AND first_rank <= ? ORDER BY first_rank DESC LIMIT 1"
+        with self._reading():
+            found = self._connection.execute(query, (profile, number - int(first_ids[profile]))).fetchone()
+        return found[0] if found and type(found[0]) is int and found[0] >= 0 else None
 
-@dataclass(frozen=True, slots=True)
-class NamedBoard:
-    """A row of `boards`: a board with a name, its ID and value, and the block and offset it is stored at."""
+    def blocks(self, first: int = 0, count: int = -1, *, digests: bool = False) -> BlockTable:
+        """The rows of `blocks` from number `first` on: `count` of them if there are so many, or all."""
+        digest = ", digest" if digests else ""
+        with self._reading():
+            rows = _rows(
+                self._connection,
+                f"block, profile, first_rank, count, file, offset, length, encoding{digest}",
+                f"blocks WHERE block >= {first} ORDER BY block LIMIT {count}",
+                "iiiiiiitt",
+            )
+            return _block_table(self.catalogue, first, rows)
 
-    name: str
-    board: str
-    id: int
-    win: float
-    block: int | None
-    offset: int | None
+    def totals(self) -> tuple[int, int]:
+        """The number of blocks and the number of positions in them."""
+        with self._reading():
+            found = _rows(self._connection, "count(*), coalesce(sum(count), 0)", "blocks", "ii")
+            return found[0][0], found[0][1]
 
+    def integrity(self) -> list[str]:
+        """What SQLite itself finds wrong with the file."""
+        with self._reading():
+            found = self._connection.execute("PRAGMA integrity_check(10)").fetchall()
+            orphans = self._connection.execute("PRAGMA foreign_key_check").fetchall()
+        problems = [one_line(text) for (text,) in found if text != "ok"]
+        return problems + [f"a row of {table} refers to one that is not there" for table, *_ in orphans[:10]]
 
-@dataclass(frozen=True, slots=True)
-class StoredEncoding:
-    """A row of `encodings`: one that blocks use, and the largest error it added to any value."""
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Use the connection alone; turn what goes wrong into one line of ours."""
+        try:
+            with self._lock:
+                yield
+        except MadnError as error:
+            raise type(error)(f"{self.path}: {one_line(error)}") from None
+        except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
+            raise CorruptBlockError(f"{self.path}: damaged, or not a catalogue: {one_line(error)}") from None
 
-    encoding: Encoding
-    max_error: float
+    def close(self) -> None:
+        """Close the file; a second time does nothing."""
+        with self._lock:
+            self._connection.close()
 
+    def __enter__(self) -> "CatalogueFile":
+        return self
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """Everything `catalogue.sqlite` says, checked; the columns of `blocks` are arrays, by ascending ID."""
-
-    format: int
-    rules: Rules
-    provenance: dict[str, Any]
-    encodings: tuple[StoredEncoding, ...]
-    files: tuple[BlockFile, ...]
-    boards: tuple[NamedBoard, ...]
-    first_id: NDArray[np.int64]
-    count: NDArray[np.int64]
-    file: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    length: NDArray[np.int64]
-    encoding: NDArray[np.int64]  # index into encodings
-    digest: tuple[str, ...]
-
-
-def profile_rows(rules: Rules) -> Iterator[dict[str, int]]:
-    """The rows of `profiles`, in the order of the numbering."""
-    first = 0
-    for number, (p1, f1, p2, f2) in enumerate(rules.profiles()):
-        size = rules.profile_size(p1, f1, p2, f2)
-        yield {
-            "profile": number,
-            "p1": p1,
-            "f1": f1,
-            "p2": p2,
-            "f2": f2,
-            "first_id": first,
-            "positions": size,
-        }
-        first += size
-
-
-def read_catalogue(directory: Path) -> Catalogue:
-    """Read and check the catalogue of a database; it may come from a stranger."""
-    path = directory / CATALOGUE
-    try:
-        status = path.lstat()
-    except OSError as error:
-        raise CorruptBlockError(f"{directory}: no database here, {CATALOGUE}: {error.strerror}") from None
-    if not stat.S_ISREG(status.st_mode):
-        raise CorruptBlockError(f"{path}: not an ordinary file")
-    try:
-        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
-            return _read(connection, directory)
-    except MadnError as error:
-        raise type(error)(f"{path}: {error}") from None
-    except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise CorruptBlockError(f"{path}: damaged, or not a catalogue: {error}") from None
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
-def _read(connection: sqlite3.Connection, directory: Path) -> Catalogue:
+def read_catalogue(directory: Path) -> tuple[Catalogue, BlockTable]:
+    """Read and check the whole catalogue of a database, and that its frames fill its files."""
+    with CatalogueFile(directory) as file:
+        table = file.blocks(digests=True)
+        with file._reading():
+            _check_filled(file.catalogue.files, table)
+        return file.catalogue, table
+
+
+def _read(connection: sqlite3.Connection) -> Catalogue:
     format_version = _checked_format(connection)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
-    for table in schema.TABLES:
-        _check_ordinary(connection, table)
+    _check_ordinary(connection)
     rules = _read_rules(connection)
-    profiles = list(profile_rows(rules))
-    found = _rows(
+    profiles = [tuple(row.values()) for row in profile_rows(rules)]
+    if profiles != _rows(
         connection, "profile, p1, f1, p2, f2, first_id, positions", "profiles ORDER BY profile", "iiiiiii"
-    )
-    if found != [tuple(profile.values()) for profile in profiles]:
+    ):
         raise CorruptBlockError("the profiles are not those of the rules")
-    encodings = _read_encodings(connection)
-    files = _read_files(connection)
-    rows = _rows(
-        connection,
-        "block, profile, first_rank, count, file, offset, length, encoding, digest",
-        "blocks ORDER BY block",
-        "iiiiiiitt",
-    )
-    columns = list(zip(*rows, strict=True)) or [()] * 9
-    block, profile, first_rank, count, file, offset, length = (np.array(c, np.int64) for c in columns[:7])
-    names = {stored.encoding.name: index for index, stored in enumerate(encodings)}
-    if not set(columns[7]) <= names.keys():
-        raise CorruptBlockError("a block has an encoding that is not listed")
-    _check_blocks(profiles, block, profile, first_rank, count)
-    _check_places(files, file, offset, length)
-    first_ids = np.array([row["first_id"] for row in profiles], np.int64)
     boards = _rows(connection, "name, board, id, win, block, offset", "boards ORDER BY name", "ttifII")
     return Catalogue(
         format=format_version,
         rules=rules,
-        provenance={
-            name: json.loads(text) for name, text in _rows(connection, "name, value", "provenance", "tt")
-        },
-        encodings=encodings,
-        files=files,
+        profiles=tuple(rules.profiles()),
+        first_ids=np.array([row[5] for row in profiles], np.int64),
+        sizes=np.array([row[6] for row in profiles], np.int64),
+        provenance={name: json.loads(text) for name, text in _rows(connection, "name, value", "provenance", "tt")},
+        encodings=_read_encodings(connection),
+        files=_read_files(connection),
         boards=tuple(NamedBoard(*row) for row in boards),
-        first_id=first_ids[profile] + first_rank if len(block) else np.empty(0, np.int64),
+    )
+
+
+def _block_table(catalogue: Catalogue, first: int, rows: list[Any]) -> BlockTable:
+    columns = list(zip(*rows, strict=True)) or [()] * 8
+    block, profile, first_rank, count, file, offset, length = (np.array(c, np.int64) for c in columns[:7])
+    names = {stored.encoding.name: index for index, stored in enumerate(catalogue.encodings)}
+    if not set(columns[7]) <= names.keys():
+        raise CorruptBlockError("a block has an encoding that is not listed")
+    if not np.array_equal(block, np.arange(first, first + len(block))):
+        raise CorruptBlockError("the blocks are not numbered from 0 on")
+    _check_blocks(catalogue, profile, first_rank, count)
+    _check_places(catalogue.files, file, offset, length)
+    return BlockTable(
+        first_block=first,
+        profile=profile,
+        first_rank=first_rank,
+        first_id=catalogue.first_ids[profile] + first_rank,
         count=count,
         file=file,
         offset=offset,
         length=length,
         encoding=np.array([names[name] for name in columns[7]], np.int64),
-        digest=columns[8],
+        digest=columns[8] if len(columns) > 8 else (),
     )
 
 
@@ -188,14 +190,12 @@ def _checked_format(connection: sqlite3.Connection) -> int:
     return version
 
 
-def _check_ordinary(connection: sqlite3.Connection, table: str) -> None:
-    """Check that a table is one: a view or a virtual table could make more rows than the file has."""
-    found = connection.execute("SELECT type, sql FROM sqlite_master WHERE name = ?", (table,)).fetchall()
-    if len(found) != 1 or found[0][0] != "table" or not str(found[0][1]).upper().startswith("CREATE TABLE"):
-        raise CorruptBlockError(f"there is no table {table}")
-    columns = connection.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,)).fetchall()
-    if any(hidden for (hidden,) in columns):
-        raise CorruptBlockError(f"table {table} has computed columns")
+def _check_ordinary(connection: sqlite3.Connection) -> None:
+    """Check that the tables are the ones we write: a view could make more rows than the file has."""
+    found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' LIMIT 100"))
+    for table, columns in schema.TABLES.items():
+        if found.get(table) != f"CREATE TABLE {table} ({columns}) STRICT":
+            raise CorruptBlockError(f"there is no table {table} as it should be")
 
 
 TYPES = {"i": (int,), "t": (str,), "f": (float,), "I": (int, type(None))}
@@ -238,8 +238,7 @@ def _read_encodings(connection: sqlite3.Connection) -> tuple[StoredEncoding, ...
 
 def _read_files(connection: sqlite3.Connection) -> tuple[BlockFile, ...]:
     files = tuple(
-        BlockFile(*row)
-        for row in _rows(connection, "file, name, bytes, sha256", "files ORDER BY file", "itit")
+        BlockFile(*row) for row in _rows(connection, "file, name, bytes, sha256", "files ORDER BY file", "itit")
     )
     if [file.file for file in files] != list(range(len(files))):
         raise CorruptBlockError("the files are not numbered from 0 on")
@@ -249,43 +248,44 @@ def _read_files(connection: sqlite3.Connection) -> tuple[BlockFile, ...]:
     return files
 
 
-def block_file_name(number: int) -> str:
-    """The name of a file of frames; a name from a catalogue counts only if it is this one."""
-    return f"values-{number:04}.madn"
-
-
-def _check_blocks(
-    profiles: list[dict[str, int]], block: Any, profile: Any, first_rank: Any, count: Any
-) -> None:
-    """Check that blocks are numbered from 0 on, ascend without overlap and stay inside their profiles."""
-    if not np.array_equal(block, np.arange(len(block))):
-        raise CorruptBlockError("the blocks are not numbered from 0 on")
-    if not len(block):
+def _check_blocks(catalogue: Catalogue, profile: Any, first_rank: Any, count: Any) -> None:
+    """Check that blocks ascend without overlap and stay inside their profiles."""
+    if not len(profile):
         return
-    if profile.min() < 0 or profile.max() >= len(profiles):
+    if profile.min() < 0 or profile.max() >= len(catalogue.profiles):
         raise CorruptBlockError("a block has a profile that does not exist")
-    sizes = np.array([row["positions"] for row in profiles], np.int64)[profile]
     if count.min() < 1 or count.max() > MAX_BLOCK_POSITIONS or first_rank.min() < 0:
         raise CorruptBlockError("a block has a count or rank that cannot be")
-    if (first_rank > sizes - count).any():
+    if (first_rank > catalogue.sizes[profile] - count).any():
         raise CorruptBlockError("a block reaches out of its profile")
-    starts = np.array([row["first_id"] for row in profiles], np.int64)[profile] + first_rank
+    starts = catalogue.first_ids[profile] + first_rank
     if (starts[1:] < starts[:-1] + count[:-1]).any():
         raise CorruptBlockError("blocks overlap or are out of order")
 
 
 def _check_places(files: tuple[BlockFile, ...], file: Any, offset: Any, length: Any) -> None:
-    """Check that the frames follow each other in their files and fill them."""
-    if len(file) and (file.min() < 0 or file.max() >= len(files)):
+    """Check that the frames lie in their files, one after the other."""
+    if not len(file):
+        return
+    if file.min() < 0 or file.max() >= len(files):
         raise CorruptBlockError("a block is in a file that does not exist")
-    if len(file) and (length.min() < 1 or length.max() > MAX_FRAME):
-        raise CorruptBlockError("a block has a length that cannot be")
+    if length.min() < 1 or length.max() > MAX_FRAME or offset.min() < 0:
+        raise CorruptBlockError("a block has a length or offset that cannot be")
+    sizes = np.array([record.bytes for record in files], np.int64)[file]
+    if (offset > sizes - length).any():
+        raise CorruptBlockError("a block reaches out of its file")
+    same = file[1:] == file[:-1]
+    ends = offset + length
+    if (file[1:] < file[:-1]).any() or (offset[1:] != np.where(same, ends[:-1], 0)).any():
+        raise CorruptBlockError("the frames of the blocks do not follow each other")
+
+
+def _check_filled(files: tuple[BlockFile, ...], table: BlockTable) -> None:
+    """Check that the frames fill their files."""
     for record in files:
-        inside = file == record.file
-        ends = np.cumsum(length[inside])
-        if not np.array_equal(offset[inside], np.concatenate([[0], ends])[:-1]):
-            raise CorruptBlockError(f"the blocks in {record.name} leave gaps or overlap")
-        if record.bytes != (ends[-1] if len(ends) else 0):
+        inside = np.flatnonzero(table.file == record.file)
+        lies_first = len(inside) and table.offset[inside[0]] == 0
+        if not lies_first or table.offset[inside[-1]] + table.length[inside[-1]] != record.bytes:
             raise CorruptBlockError(f"the blocks do not fill {record.name}")
 
 

@@ -10,10 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
 
 from madn.rules import Rules
 from madn.store import schema
-from madn.store.catalogue import CATALOGUE, SUMS, Block, BlockFile, NamedBoard, StoredEncoding, profile_rows
+from madn.store.records import (
+    CATALOGUE,
+    SUMS,
+    Block,
+    BlockFile,
+    NamedBoard,
+    StoredEncoding,
+    profile_rows,
+    sums_text,
+)
+
+migrations = Migrations("madn")  # one leads from each format version to the next
+
+
+@migrations()
+def format_1(db: Database) -> None:
+    """Create the tables and views of format 1."""
+    for name, columns in schema.TABLES.items():
+        db.execute(f"CREATE TABLE {name} ({columns}) STRICT")
+    for name, query in schema.VIEWS.items():
+        db.create_view(name, query.strip())
 
 
 def write_catalogue(
@@ -27,12 +48,14 @@ def write_catalogue(
 ) -> None:
     """Write `catalogue.sqlite` where there is none."""
     with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA page_size = 1024")
         connection.execute("PRAGMA journal_mode = MEMORY")  # the file counts only once it is complete
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {schema.FORMAT}")
         db = Database(connection, strict=True, execute_plugins=False)
-        schema.migrations.apply(db)
+        migrations.apply(db)
+        db.execute("UPDATE _sqlite_migrations SET applied_at = ''")  # equal databases have equal bytes
         with db.atomic():
             _insert(db, "rules", ({"name": f.name, "value": getattr(rules, f.name)} for f in fields(rules)))
             _insert(
@@ -68,9 +91,8 @@ def _encoding_row(stored: StoredEncoding) -> dict[str, Any]:
 
 
 def write_sums(directory: Path, files: Iterable[BlockFile]) -> None:
-    """Write SHA256SUMS, which `sha256sum --check` understands: it covers every other file of the database."""
+    """Write SHA256SUMS, which covers every other file of the database."""
     with open(directory / CATALOGUE, "rb") as catalogue:
-        sums = [(hashlib.file_digest(catalogue, "sha256").hexdigest(), CATALOGUE)]
-    sums += [(file.sha256, file.name) for file in files]
-    text = "".join(f"{digest}  {name}\n" for digest, name in sums)
-    (directory / SUMS).write_text(text, encoding="ascii", newline="\n")
+        digests = {CATALOGUE: hashlib.file_digest(catalogue, "sha256").hexdigest()}
+    digests |= {file.name: file.sha256 for file in files}
+    (directory / SUMS).write_text(sums_text(digests), encoding="ascii", newline="\n")

@@ -3,7 +3,7 @@
 For the target `games/three` the work happens in `games/.three.madn-part`. Once that is complete and on disk
 it changes places with the target, and the old database is removed. (A system that cannot exchange directories
 moves the old one to `games/.three.madn-old` first.) A process that is killed leaves the old database or the
-new one, and the next writer clears away the rest.
+new one, and the next writer clears away the rest or, if it has the same task, goes on with it.
 """
 
 import ctypes
@@ -17,12 +17,15 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from madn.errors import MadnError, OutputError, ResourceError
-from madn.store.catalogue import CATALOGUE, SUMS, is_catalogue
+from madn.store.catalogue import is_catalogue
+from madn.store.records import CATALOGUE, SUMS
 
 if sys.platform != "win32":
     import fcntl
 
-OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|values-[0-9]{{4,}}\.madn")
+JOURNAL = "journal"  # how far the work has come; not part of a database
+VALUES = re.compile(r"values-[0-9]{4,}\.madn")
+OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
 
 
 def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
@@ -33,40 +36,54 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
     with workplace(path) as place:
         free = shutil.disk_usage(place.part).free
         if free < disk_bytes:
-            raise ResourceError(
-                f"{place.target}: {disk_bytes:,} bytes are needed, {free:,} are free on this disk"
-            )
+            raise ResourceError(f"{place.target}: {disk_bytes:,} bytes are needed, {free:,} are free on this disk")
 
 
 @contextmanager
-def workplace(path: str | os.PathLike[str]) -> Iterator["Workplace"]:
-    """Give an empty directory beside `path` to write in, for this process alone; remove it afterwards."""
+def workplace(path: str | os.PathLike[str], task: str | None = None) -> Iterator["Workplace"]:
+    """Give a directory beside `path` to write in, for this process alone; remove it afterwards.
+
+    It is empty, unless a process that was stopped left it with the same `task`: one line of text that says
+    all the result depends on. A directory with a task is removed only when the work is done or has failed.
+    """
     try:
-        place = Workplace(Path(os.path.realpath(path)))
+        place = Workplace(Path(os.path.realpath(path)), task)
     except MadnError:
         raise
     except (OSError, ValueError) as error:
         raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
     try:
         yield place
-    finally:
+    except Exception:
         place.close()
+        raise
+    except BaseException:
+        place.close(keep=task is not None)
+        raise
+    place.close()
 
 
 class Workplace:
-    """The directory `part` that becomes the database `target` when `publish` is called."""
+    """The directory `part` that becomes the database `target` when `publish` is called.
 
-    def __init__(self, target: Path) -> None:
+    With a task it has the file `journal`, whose first line is the task.
+    """
+
+    def __init__(self, target: Path, task: str | None = None) -> None:
         if not target.name:
             raise OutputError(f"{target}: not a place for a database")
         self.target = target
         self.part = target.with_name(f".{target.name}.madn-part")
         self.old = target.with_name(f".{target.name}.madn-old")
+        self.journal = self.part / JOURNAL
         self._locks = [self._occupy()]
         try:
             self._recover()
             check_replaceable(target)
-            _clear(self.part)
+            if task is None or not self._begun(task):
+                _clear(self.part)
+                if task is not None:
+                    self.journal.write_text(f"{task}\n", encoding="utf-8", newline="\n")
         except BaseException:
             self.close()
             raise
@@ -93,8 +110,22 @@ class Workplace:
         else:
             _remove(self.old)
 
+    def _begun(self, task: str) -> bool:
+        """Whether the work on a task was begun here; if so, what came after its blocks is removed."""
+        try:
+            with open(self.journal, encoding="utf-8", errors="replace", newline="\n") as journal:
+                begun = journal.readline() == f"{task}\n"
+        except OSError:
+            return False
+        if begun:
+            for name in os.listdir(self.part):
+                if name != JOURNAL and not VALUES.fullmatch(name):
+                    _remove(self.part / name)
+        return begun
+
     def publish(self) -> None:
         """Flush what was written and put it in the place of the target, in one step where the system can."""
+        self.journal.unlink(missing_ok=True)
         for name in sorted(os.listdir(self.part)):
             _flush(self.part / name)
         _flush(self.part)
@@ -115,11 +146,12 @@ class Workplace:
             _remove(self.old)
         self._leave()
 
-    def close(self) -> None:
-        """Remove the workplace and whatever is in it, unless it has become the database."""
+    def close(self, keep: bool = False) -> None:
+        """Remove the workplace and whatever is in it, unless it has become the database or is to be kept."""
         if self._locks:
             with suppress(OSError):  # what stays behind is cleared by the next writer
-                _remove(self.part)
+                if not keep:
+                    _remove(self.part)
             self._leave()
 
     def _leave(self) -> None:

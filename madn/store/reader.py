@@ -5,6 +5,8 @@ import stat
 import threading
 from bisect import bisect_right
 from collections import OrderedDict
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +15,19 @@ from numpy.typing import NDArray
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError
 from madn.store import blocks
 from madn.store.blocks import Array, Encoding
-from madn.store.catalogue import Catalogue, read_catalogue
+from madn.store.catalogue import CatalogueFile
+from madn.store.prediction import layout
+from madn.store.records import BlockTable, Catalogue
 
 CACHE_BYTES = 256 << 20
+GROUP_BLOCKS = 256  # rows of the catalogue that are read together
 FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     FLAGS |= getattr(os, _name, 0)
 
 
 def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader":
-    """Open the database at a path: its catalogue now, its blocks when they are asked for.
+    """Open the database at a path: what its catalogue says of it now, its blocks when they are asked for.
 
     All of it comes from the directory that is at the path now, even if another takes its place later.
     """
@@ -34,9 +39,10 @@ def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader
             except OSError as error:
                 raise CorruptBlockError(f"{directory}: no database here: {error.strerror}") from None
         try:
-            catalogue = read_catalogue(directory)
+            file = CatalogueFile(directory)
             if descriptor is None or os.path.samestat(os.fstat(descriptor), os.stat(directory)):
-                return BlockReader(directory, descriptor, catalogue, cache_bytes)
+                return BlockReader(directory, descriptor, file, cache_bytes)
+            file.close()
         except BaseException:
             if descriptor is not None:
                 os.close(descriptor)
@@ -44,21 +50,26 @@ def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader
         os.close(descriptor)
 
 
-class BlockReader:
-    """The values of a database, by position ID."""
+class Group:
+    """Consecutive blocks, as the catalogue lists them."""
 
-    def __init__(
-        self, directory: Path, descriptor: int | None, catalogue: Catalogue, cache_bytes: int
-    ) -> None:
+    def __init__(self, catalogue: Catalogue, table: BlockTable) -> None:
+        self.table = table
+        self.first_ids: list[int] = table.first_id.tolist()
+        self.counts: list[int] = table.count.tolist()
+        self.encodings: list[Encoding] = [catalogue.encodings[i].encoding for i in table.encoding.tolist()]
+
+
+class BlockReader:
+    """The values of a database, by position ID. A block is given as its group and its place in that."""
+
+    def __init__(self, directory: Path, descriptor: int | None, file: CatalogueFile, cache_bytes: int) -> None:
         self.directory = directory
         self._directory_descriptor = descriptor
-        self.catalogue = catalogue
+        self._catalogue_file = file
+        self.catalogue = file.catalogue
         self.cache_bytes = cache_bytes
-        self._first_ids: list[int] = catalogue.first_id.tolist()
-        self._counts: list[int] = catalogue.count.tolist()
-        self._encodings: list[Encoding] = [
-            catalogue.encodings[i].encoding for i in catalogue.encoding.tolist()
-        ]
+        self._groups: tuple[list[int], list[Group]] = [], []  # their first IDs, ascending, and themselves
         self._cache: OrderedDict[int, Array] = OrderedDict()
         self._cached_bytes = 0
         self._files: dict[int, int] = {}
@@ -67,88 +78,133 @@ class BlockReader:
 
     def win(self, number: int) -> float:
         """The probability stored for a position ID."""
-        block = bisect_right(self._first_ids, number) - 1
-        index = number - self._first_ids[block] if block >= 0 else 0
-        if block < 0 or index >= self._counts[block]:
+        group, at = self.find(number)
+        raw: float = self.block(group, at).item(number - group.first_ids[at])
+        return group.encodings[at].win(raw)
+
+    def find(self, number: int) -> tuple[Group, int]:
+        """Say which block holds a position ID."""
+        found = self._find_loaded(number)
+        if found is None:
+            self._load_group(number)
+            found = self._find_loaded(number)
+        if found is None:
             raise MissingBlockError(f"{self.directory}: position {number} is not in this database")
-        encoding = self._encodings[block]
-        raw: float = self.block(block).item(index)
-        return encoding.win(raw)
+        return found
 
-    def places(self, ids: NDArray[np.int64]) -> list[tuple[int, int, int]]:
-        """Say which blocks hold these ascending IDs: (block, start, end) for ids[start:end]."""
-        first_id = self.catalogue.first_id
-        cuts = np.append(np.searchsorted(ids, first_id), len(ids))
-        used = np.flatnonzero(cuts[1:] > cuts[:-1])
-        missing = [*ids[: cuts[0]][:1].tolist()]
-        last = ids[cuts[used + 1] - 1] if len(used) else ids[:0]
-        outside = last >= first_id[used] + self.catalogue.count[used]
-        missing += last[outside][:1].tolist()
-        if missing:
-            raise MissingBlockError(f"{self.directory}: position {missing[0]} is not in this database")
-        return list(zip(used.tolist(), cuts[used].tolist(), cuts[used + 1].tolist(), strict=True))
+    def _find_loaded(self, number: int) -> tuple[Group, int] | None:
+        starts, groups = self._groups
+        place = bisect_right(starts, number) - 1
+        if place < 0:
+            return None
+        group = groups[place]
+        at = bisect_right(group.first_ids, number) - 1
+        return (group, at) if number < group.first_ids[at] + group.counts[at] else None
 
-    def wins(self, block: int, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The probabilities stored for position IDs that are all in one block."""
-        return self._encodings[block].wins(self.block(block)[ids - self._first_ids[block]])
+    def _load_group(self, number: int) -> None:
+        """Read the group of blocks from the catalogue that holds a position ID, if one does."""
+        self._check_open()
+        block = self._catalogue_file.block_at(number)
+        if block is None:
+            return
+        group = Group(self.catalogue, self._catalogue_file.blocks(block - block % GROUP_BLOCKS, GROUP_BLOCKS))
+        with self._lock:
+            starts, groups = self._groups
+            place = bisect_right(starts, group.first_ids[0])
+            if not place or starts[place - 1] != group.first_ids[0]:
+                self._groups = (
+                    [*starts[:place], group.first_ids[0], *starts[place:]],
+                    [*groups[:place], group, *groups[place:]],
+                )
 
-    def block(self, block: int) -> Array:
+    def places(self, ids: NDArray[np.int64]) -> list[tuple[Group, int, int, int]]:
+        """Say which blocks hold these ascending IDs: (group, place in it, start, end) for ids[start:end]."""
+        found = []
+        start = 0
+        while start < len(ids):
+            group, at = self.find(int(ids[start]))
+            end = int(np.searchsorted(ids, group.first_ids[at] + group.counts[at]))
+            found.append((group, at, start, end))
+            start = end
+        return found
+
+    def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+        """The probabilities stored for position IDs, in their order."""
+        wins = np.empty(len(ids), np.float64)
+        order = np.argsort(ids)
+        places = self.places(ids[order])
+
+        def answer(chunk: Iterable[tuple[Group, int, int, int]]) -> None:
+            for group, at, start, end in chunk:
+                here = order[start:end]
+                raw = self.block(group, at)[ids[here] - group.first_ids[at]]
+                wins[here] = group.encodings[at].wins(raw)
+
+        workers = min(os.cpu_count() or 1, 8)
+        if len(places) < 4 * workers:
+            answer(places)
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                list(pool.map(answer, (places[i::workers] for i in range(workers))))
+        return wins
+
+    def block(self, group: Group, at: int) -> Array:
         """The raw values of a block, from the cache or from its file."""
+        number = group.table.first_block + at
         with self._lock:
-            values = self._cache.get(block)
+            values = self._cache.get(number)
             if values is not None:
-                self._cache.move_to_end(block)
+                self._cache.move_to_end(number)
                 return values
-        values = self.load(block)
+        values = self.load(group, at)
         with self._lock:
-            if block not in self._cache and not self._closed:
-                self._cache[block] = values
+            if number not in self._cache and not self._closed:
+                self._cache[number] = values
                 self._cached_bytes += values.nbytes
                 while self._cached_bytes > self.cache_bytes and len(self._cache) > 1:
                     self._cached_bytes -= self._cache.popitem(last=False)[1].nbytes
         return values
 
-    def encoding(self, block: int) -> Encoding:
-        """How the values of a block are to be read."""
-        return self._encodings[block]
-
-    def load(self, block: int) -> Array:
+    def load(self, group: Group, at: int) -> Array:
         """Read and decode a block from its file."""
-        frame = self.frame(block)
+        table = group.table
+        frame = self.frame(table, at)
+        where = layout(self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at]))
         try:
-            values = blocks.decode(frame, self._encodings[block], self._first_ids[block], self._counts[block])
+            values = blocks.decode(frame, group.encodings[at], group.first_ids[at], group.counts[at], where)
         except CorruptBlockError as error:
-            raise CorruptBlockError(f"{self.directory}: block {block}: {error}") from None
+            raise CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {error}") from None
         values.flags.writeable = False
         return values
 
-    def frame(self, block: int) -> bytes:
+    def frame(self, table: BlockTable, at: int) -> bytes:
         """The compressed bytes of a block."""
-        catalogue = self.catalogue
-        number = int(catalogue.file[block])
-        offset, length = int(catalogue.offset[block]), int(catalogue.length[block])
+        number, offset, length = int(table.file[at]), int(table.offset[at]), int(table.length[at])
         descriptor = self._descriptor(number)
+        block = table.first_block + at
         try:
             frame = read_at(descriptor, length, offset)
         except OSError as error:
-            raise CorruptBlockError(
-                f"{self.directory}: block {block} cannot be read: {error.strerror}"
-            ) from None
+            raise CorruptBlockError(f"{self.directory}: block {block} cannot be read: {error.strerror}") from None
         if len(frame) != length:
-            raise CorruptBlockError(
-                f"{self.directory}: {catalogue.files[number].name} ends before block {block}"
-            )
+            raise CorruptBlockError(f"{self.directory}: {self.catalogue.files[number].name} ends before block {block}")
         return frame
+
+    def totals(self) -> tuple[int, int]:
+        """The number of blocks and the number of positions in them."""
+        self._check_open()
+        return self._catalogue_file.totals()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise MadnError(f"{self.directory}: the database is closed")
 
     def _descriptor(self, number: int) -> int:
         with self._lock:
-            if self._closed:
-                raise MadnError(f"{self.directory}: the database is closed")
+            self._check_open()
             if number not in self._files:
                 record = self.catalogue.files[number]
-                self._files[number] = open_file(
-                    self.directory / record.name, record.bytes, self._directory_descriptor
-                )
+                self._files[number] = open_file(self.directory / record.name, record.bytes, self._directory_descriptor)
             return self._files[number]
 
     def __del__(self) -> None:
@@ -165,6 +221,7 @@ class BlockReader:
             self._files.clear()
             self._cache.clear()
             self._cached_bytes = 0
+        self._catalogue_file.close()
 
 
 def open_file(path: Path, size: int, directory: int | None = None) -> int:

@@ -1,27 +1,21 @@
-"""The tables and views of `catalogue.sqlite`. One migration leads from each format version to the next."""
-
-from sqlite_utils import Database
-from sqlite_utils.migrations import Migrations
+"""The tables and views of `catalogue.sqlite`."""
 
 APPLICATION_ID = 0x4D41444E  # "MADN", in the header of the SQLite file
 FORMAT = 1  # kept in the header too, as user_version; not the version of the package
 OLDEST_FORMAT = 1  # the oldest this package reads
-
-migrations = Migrations("madn")
 
 TABLES = {
     "rules": "name TEXT PRIMARY KEY, value INTEGER NOT NULL",
     "provenance": "name TEXT PRIMARY KEY, value TEXT NOT NULL",
     "encodings": "name TEXT PRIMARY KEY, code INTEGER NOT NULL, bits INTEGER NOT NULL, zero REAL NOT NULL, "
     "scale REAL NOT NULL, max_error REAL NOT NULL",
-    "files": "file INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL, "
-    "sha256 TEXT NOT NULL",
+    "files": "file INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, bytes INTEGER NOT NULL, sha256 TEXT NOT NULL",
     "profiles": "profile INTEGER PRIMARY KEY, p1 INTEGER NOT NULL, f1 INTEGER NOT NULL, p2 INTEGER NOT NULL, "
     "f2 INTEGER NOT NULL, first_id INTEGER NOT NULL, positions INTEGER NOT NULL, UNIQUE (p1, f1, p2, f2)",
     "blocks": "block INTEGER PRIMARY KEY, profile INTEGER NOT NULL REFERENCES profiles, "
     "first_rank INTEGER NOT NULL, count INTEGER NOT NULL, file INTEGER NOT NULL REFERENCES files, "
     "offset INTEGER NOT NULL, length INTEGER NOT NULL, encoding TEXT NOT NULL REFERENCES encodings, "
-    "digest TEXT NOT NULL",
+    "digest TEXT NOT NULL, UNIQUE (profile, first_rank)",
     "boards": "name TEXT PRIMARY KEY, board TEXT NOT NULL, id INTEGER NOT NULL, win REAL NOT NULL, "
     "block INTEGER REFERENCES blocks, offset INTEGER",
 }
@@ -55,12 +49,3 @@ VIEWS = {
         UNION ALL SELECT 'bytes of blocks', sum(bytes) FROM files
         UNION ALL SELECT name, value FROM provenance""",
 }
-
-
-@migrations()
-def format_1(db: Database) -> None:
-    """Create the tables and views of format 1."""
-    for name, columns in TABLES.items():
-        db.execute(f"CREATE TABLE {name} ({columns}) STRICT")
-    for name, query in VIEWS.items():
-        db.create_view(name, query.strip())

@@ -1,29 +1,24 @@
 """Writing a database: values in, blocks and catalogue out."""
 
-import hashlib
 import os
-import sqlite3
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from math import comb
-from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
 from madn._core import Ranking
-from madn.errors import MadnError, ResourceError
+from madn.errors import MadnError
 from madn.rules import Rules
 from madn.store import blocks
 from madn.store.blocks import ENCODINGS, Encoding
-from madn.store.catalogue import CATALOGUE, Block, BlockFile, NamedBoard, StoredEncoding, block_file_name
-from madn.store.catalogue_writer import write_catalogue, write_sums
+from madn.store.frames import FrameFiles, in_order, writing
 from madn.store.place import workplace
+from madn.store.prediction import Layout, layout
+from madn.store.records import CATALOGUE, Block, NamedBoard, StoredEncoding, frame_digest
 
-FILE_BYTES = 1 << 30  # a new file begins when this many bytes are in the last
 Progress = Callable[[float, str], None]
 
 
@@ -40,7 +35,8 @@ class Source(Protocol):
     """Where values come from; a `Solution` is one.
 
     `min_board` and `max_board` are the boards named worst and best. A source of part of the game has
-    `ranges()` too: the (first ID, count) of what it can read, ascending.
+    `ranges()` too: the (first ID, count) of what it can read, ascending. A source of rounded values has
+    `max_error`, the largest error of them.
     """
 
     @property
@@ -50,7 +46,7 @@ class Source(Protocol):
 
     @property
     def representation(self) -> str:
-        """The encoding that `read` fills in: 'fixed32' or 'float64'."""
+        """The encoding that `read` fills in: 'fixed32' or 'float64', or 'bits16' and the like."""
         ...
 
     @property
@@ -76,7 +72,7 @@ class Span:
     first_rank: int
     first_id: int
     count: int
-    stride: int
+    where: Layout
 
 
 def write_database(
@@ -94,12 +90,14 @@ def write_database(
     `provenance` says how the values were made: names and anything that JSON can hold. Nobody sees the new
     database before it is complete and on disk.
     """
+    from madn.store.catalogue_writer import write_catalogue, write_sums  # readers do without sqlite-utils
+
     encoding = ENCODINGS[source.representation]
     rules = source.rules
     spans = list(_spans(rules, getattr(source, "ranges", None), block_positions))
     with workplace(path) as place, writing(path), closing(FrameFiles(place.part)) as files:
         rows: list[Block] = []
-        for span, frame in _frames(source, encoding, spans, level, threads):
+        for span, frame in zip(spans, _frames(source, encoding, spans, level, threads), strict=True):
             number, offset = files.append(frame)
             rows.append(
                 Block(
@@ -111,27 +109,10 @@ def write_database(
                 progress(len(rows) / len(spans), f"block {len(rows)} of {len(spans)}")
         files.close()
         boards = _named_boards(source, encoding, spans)
-        stored = [StoredEncoding(encoding, 0.0)]
+        stored = [StoredEncoding(encoding, float(getattr(source, "max_error", 0.0)))]
         write_catalogue(place.part / CATALOGUE, rules, provenance, stored, files.done, rows, boards)
         write_sums(place.part, files.done)
         place.publish()
-
-
-@contextmanager
-def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn failures to write, such as a full disk, into one line of ours."""
-    try:
-        yield
-    except MadnError:
-        raise
-    except (OSError, sqlite3.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ResourceError(f"{path}: writing failed, nothing was changed: {reason}") from error
-
-
-def frame_digest(frame: bytes) -> str:
-    """The digest of a block in the catalogue: the first half of the SHA-256 of its frame, in hexadecimal."""
-    return hashlib.sha256(frame).hexdigest()[:32]
 
 
 def _spans(
@@ -140,71 +121,28 @@ def _spans(
     """Cut what a source has into blocks: never across profiles, never across a gap."""
     wanted = list(ranges()) if ranges else [(0, rules.positions)]
     profile_first = 0
-    for number, (p1, f1, p2, f2) in enumerate(rules.profiles()):
-        size = rules.profile_size(p1, f1, p2, f2)
-        row = comb(
-            rules.squares - (p1 - f1), p2 - f2
-        )  # arrangements of the other side for one of the own side
+    for number, profile in enumerate(rules.profiles()):
+        size = rules.profile_size(*profile)
         for range_first, range_count in wanted:
             first = max(range_first, profile_first)
             end = min(range_first + range_count, profile_first + size)
             for start in range(first, end, block_positions):
                 count = min(block_positions, end - start)
-                yield Span(number, start - profile_first, start, count, row if row < count else 0)
+                rank = start - profile_first
+                yield Span(number, rank, start, count, layout(rules, profile, rank))
         profile_first += size
 
 
-def _frames(
-    source: Source, encoding: Encoding, spans: list[Span], level: int, threads: int
-) -> Iterator[tuple[Span, bytes]]:
-    """Read and encode block after block, in order: reading on this thread, encoding on `threads` others."""
-    waiting: deque[tuple[Span, Future[bytes]]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for span in spans:
-                values = np.empty(span.count, encoding.dtype)
-                source.read(span.first_id, values)
-                job = pool.submit(blocks.encode, values, encoding, span.first_id, span.stride, level)
-                waiting.append((span, job))
-                if len(waiting) > 2 * threads:
-                    done, job = waiting.popleft()
-                    yield done, job.result()
-            while waiting:
-                done, job = waiting.popleft()
-                yield done, job.result()
-        finally:
-            for _, job in waiting:
-                job.cancel()
+def _frames(source: Source, encoding: Encoding, spans: list[Span], level: int, threads: int) -> Iterator[bytes]:
+    """Read and encode block after block: reading on this thread, encoding on `threads` others."""
 
+    def jobs() -> Iterator[Callable[[], bytes]]:
+        for span in spans:
+            values = np.empty(span.count, encoding.dtype)
+            source.read(span.first_id, values)
+            yield partial(blocks.encode, values, encoding, span.first_id, span.where, level)
 
-class FrameFiles:
-    """Frames one after the other in numbered files of about `FILE_BYTES`."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.done: list[BlockFile] = []
-        self._file: BinaryIO | None = None
-
-    def append(self, frame: bytes) -> tuple[int, int]:
-        """Write a frame; return the number of its file and its offset there."""
-        if self._file is None:
-            self._file = open(self.directory / block_file_name(len(self.done)), "xb")  # noqa: SIM115
-            self._bytes, self._sha256 = 0, hashlib.sha256()
-        place = len(self.done), self._bytes
-        self._file.write(frame)
-        self._sha256.update(frame)
-        self._bytes += len(frame)
-        if self._bytes >= FILE_BYTES:
-            self.close()
-        return place
-
-    def close(self) -> None:
-        """Finish the current file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-            name = block_file_name(len(self.done))
-            self.done.append(BlockFile(len(self.done), name, self._bytes, self._sha256.hexdigest()))
+    return in_order(jobs(), threads)
 
 
 def _named_boards(source: Source, encoding: Encoding, spans: list[Span]) -> Iterator[NamedBoard]:
@@ -212,8 +150,7 @@ def _named_boards(source: Source, encoding: Encoding, spans: list[Span]) -> Iter
     ranking = Ranking(source.rules.pieces, source.rules.squares)
     masks = {"start": ((1, 1), "0/0")}
     masks |= {
-        name: (board.masks, str(board))
-        for name, board in (("best", source.max_board), ("worst", source.min_board))
+        name: (board.masks, str(board)) for name, board in (("best", source.max_board), ("worst", source.min_board))
     }
     for name, ((own, other), text) in masks.items():
         number = ranking.rank(own, other)

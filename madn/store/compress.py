@@ -1,0 +1,189 @@
+"""Writing a database anew in another encoding, block by block."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from madn.errors import CorruptBlockError, MadnError, OutputError
+from madn.store import blocks
+from madn.store.blocks import MAX_BITS, MIN_BITS, Encoding, quantised
+from madn.store.catalogue import read_catalogue
+from madn.store.frames import FrameFiles, in_order, writing
+from madn.store.place import workplace
+from madn.store.prediction import layout
+from madn.store.reader import BlockReader, Group, open_reader
+from madn.store.records import CATALOGUE, Block, BlockTable, NamedBoard, StoredEncoding, frame_digest
+from madn.store.schema import FORMAT
+
+Progress = Callable[[float, str], None]
+LEVEL = 9  # of zstd: docs/format.md says why
+MIN_LEVEL, MAX_LEVEL = 1, 22
+
+
+def compress_database(
+    src: str | os.PathLike[str],
+    dst: str | os.PathLike[str],
+    store: str = "values",
+    bits: int | None = None,
+    level: int = LEVEL,
+    progress: Progress | None = None,
+    *,
+    threads: int = 2,
+) -> dict[str, Any]:
+    """Write the database `src` anew at `dst`, with values rounded to `bits` bits or as they are.
+
+    `src` is only read. Work that was interrupted goes on where it stopped. Returns `bytes_before` and
+    `bytes_after` of the whole directories, `bits_per_position` of the new one, and `max_error`, the largest
+    difference of a stored value from the solution.
+    """
+    _check_arguments(store, bits, level)
+    source, target = Path(os.path.realpath(src)), Path(os.path.realpath(dst))
+    if source == target or source in target.parents:
+        raise OutputError(f"{dst}: the new database cannot be where the old one is")
+    _, table = read_catalogue(Path(src))
+    with closing(open_reader(Path(src), cache_bytes=0)) as reader:
+        work = _Compression(reader, table, bits, level)
+        with workplace(dst, work.task()) as place, writing(dst), closing(FrameFiles(place.part)) as files:
+            work.run(place.journal, files, progress, threads)
+            files.close()
+            work.write_catalogue(place.part, files)
+            place.publish()
+    after = _directory_bytes(target)
+    return {
+        "bytes_before": _directory_bytes(source),
+        "bytes_after": after,
+        "bits_per_position": 8 * after / max(int(table.count.sum()), 1),
+        "max_error": max((stored.max_error for stored in work.stored()), default=0.0),
+    }
+
+
+def _check_arguments(store: str, bits: int | None, level: int) -> None:
+    if store != "values":
+        raise MadnError(f"a database can store 'values', not {store!r}")
+    if bits is not None and not (type(bits) is int and MIN_BITS <= bits <= MAX_BITS):
+        raise MadnError(f"bits must be a whole number from {MIN_BITS} to {MAX_BITS}, not {bits!r}")
+    if not (type(level) is int and MIN_LEVEL <= level <= MAX_LEVEL):
+        raise MadnError(f"level must be a whole number from {MIN_LEVEL} to {MAX_LEVEL}, not {level!r}")
+
+
+def _directory_bytes(directory: Path) -> int:
+    return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
+
+
+class _Compression:
+    """The work on one new database: what is done, and what the catalogue will say of it."""
+
+    def __init__(self, reader: BlockReader, table: BlockTable, bits: int | None, level: int) -> None:
+        self.reader = reader
+        self.group = Group(reader.catalogue, table)
+        self.table = table
+        self.bits = bits
+        self.level = level
+        self.rows: list[Block] = []
+        self.errors: dict[str, float] = {}  # the largest error that this work added, by encoding
+
+    def task(self) -> str:
+        """All that the result depends on, as one line."""
+        with open(self.reader.directory / CATALOGUE, "rb") as file:
+            source = hashlib.file_digest(file, "sha256").hexdigest()
+        facts = {"compress": source, "format": FORMAT, "bits": self.bits, "level": self.level}
+        return json.dumps(facts, sort_keys=True)
+
+    def encoding(self, at: int) -> Encoding:
+        """The new encoding of a block."""
+        return self.group.encodings[at] if self.bits is None else quantised(self.bits)
+
+    def run(self, journal: Path, files: FrameFiles, progress: Progress | None, threads: int) -> None:
+        """Adopt the blocks that an earlier run has made, make the others, and note each in the journal."""
+        total = len(self.table)
+        for row, error in self._noted(journal):
+            if not files.adopt(row.length, row.digest):
+                break
+            self._add(row, error)
+        files.cut()
+        with open(journal, "r+b") as notes:
+            for _ in range(1 + len(self.rows)):
+                notes.readline()
+            notes.truncate(notes.tell())
+            jobs = (partial(self._encode, at) for at in range(len(self.rows), total))
+            for frame, error in in_order(jobs, threads):
+                file, offset = files.append(frame)
+                row = self._row(len(self.rows), file, offset, frame)
+                files.flush()
+                notes.write(json.dumps([asdict(row), error]).encode() + b"\n")
+                notes.flush()
+                self._add(row, error)
+                if progress:
+                    progress(len(self.rows) / total, f"block {len(self.rows)} of {total}")
+
+    def _add(self, row: Block, error: float) -> None:
+        self.rows.append(row)
+        self.errors[row.encoding] = max(self.errors.get(row.encoding, 0.0), error)
+
+    def _row(self, at: int, file: int, offset: int, frame: bytes) -> Block:
+        profile, rank, count = (int(c[at]) for c in (self.table.profile, self.table.first_rank, self.table.count))
+        name = self.encoding(at).name
+        return Block(at, profile, rank, count, file, offset, len(frame), name, frame_digest(frame))
+
+    def _noted(self, journal: Path) -> Iterator[tuple[Block, float]]:
+        """The blocks in the journal, as far as it can be read."""
+        with open(journal, "rb") as notes:
+            notes.readline()
+            for line, _ in zip(notes, range(len(self.table)), strict=False):
+                try:
+                    row, error = json.loads(line if line.endswith(b"\n") else b"")
+                    block, added = Block(**row), float(error)
+                except (ValueError, TypeError):
+                    return  # the last line, cut off
+                yield block, added
+
+    def _encode(self, at: int) -> tuple[bytes, float]:
+        """The frame of a block in its new encoding, and the largest error that this adds."""
+        old, new = self.group.encodings[at], self.encoding(at)
+        raw = self.reader.load(self.group, at)
+        if not blocks.probabilities(raw, old):
+            raise CorruptBlockError(f"{self.reader.directory}: block {at}: a value is not a probability")
+        error = 0.0
+        if new != old:
+            wins = old.wins(raw)
+            raw = new.raws(wins)
+            error = float(np.abs(new.wins(raw) - wins).max())
+        catalogue = self.reader.catalogue
+        where = layout(catalogue.rules, catalogue.profiles[self.table.profile[at]], int(self.table.first_rank[at]))
+        return blocks.encode(raw, new, self.group.first_ids[at], where, self.level), error
+
+    def stored(self) -> list[StoredEncoding]:
+        """The encodings of the new database with their largest errors, those of the old one included."""
+        before = max((stored.max_error for stored in self.reader.catalogue.encodings), default=0.0)
+        return [StoredEncoding(blocks.ENCODINGS[name], before + error) for name, error in sorted(self.errors.items())]
+
+    def write_catalogue(self, part: Path, files: FrameFiles) -> None:
+        """Write the catalogue and the digests: as before, but for the blocks and what was done to them."""
+        from madn.store.catalogue_writer import write_catalogue, write_sums
+
+        old = self.reader.catalogue
+        done = {"bits": self.bits, "level": self.level}
+        before = old.provenance.get("compressed", [])
+        provenance = {**old.provenance, "compressed": [*(before if isinstance(before, list) else []), done]}
+        boards = [self._board(board) for board in old.boards]
+        write_catalogue(part / CATALOGUE, old.rules, provenance, self.stored(), files.done, self.rows, boards)
+        write_sums(part, files.done)
+
+    def _board(self, board: NamedBoard) -> NamedBoard:
+        """A named board with its value as it is now stored."""
+        if board.block is None:
+            return board
+        if not 0 <= board.block < len(self.table):
+            raise CorruptBlockError(f"{self.reader.directory}: named board {board.name!r} has no such block")
+        new = self.encoding(board.block)
+        if new == self.group.encodings[board.block]:
+            return board
+        return replace(board, win=new.win(new.raws(np.array([self.reader.win(board.id)]))[0].item()))

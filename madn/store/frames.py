@@ -1,0 +1,108 @@
+"""Writing frames: made on several threads, kept in order, one after the other in numbered files."""
+
+import hashlib
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from madn.errors import MadnError, ResourceError
+from madn.store.records import BlockFile, block_file_name, frame_digest
+
+FILE_BYTES = 1 << 30  # a new file begins when this many bytes are in the last
+T = TypeVar("T")
+
+
+def in_order(jobs: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
+    """Do jobs on `threads` threads and yield their results in order; only a few jobs wait at a time."""
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for job in jobs:
+                waiting.append(pool.submit(job))
+                if len(waiting) > 2 * threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for left in waiting:
+                left.cancel()
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn failures to write, such as a full disk, into one line of ours."""
+    try:
+        yield
+    except MadnError:
+        raise
+    except (OSError, sqlite3.Error) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ResourceError(f"{path}: writing failed, nothing was changed: {reason}") from error
+
+
+class FrameFiles:
+    """Frames one after the other in numbered files of about `FILE_BYTES`."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.done: list[BlockFile] = []
+        self._file: BinaryIO | None = None
+
+    def append(self, frame: bytes) -> tuple[int, int]:
+        """Write a frame; return the number of its file and its offset there."""
+        file = self._current()
+        file.write(frame)
+        return self._counted(frame)
+
+    def adopt(self, length: int, digest: str) -> bool:
+        """Take over the next frame that an earlier run wrote here; False if it is not there or damaged."""
+        file = self._current()
+        start = file.tell()
+        frame = file.read(length)
+        if frame_digest(frame) != digest:
+            file.seek(start)
+            return False
+        self._counted(frame)
+        return True
+
+    def cut(self) -> None:
+        """Remove whatever lies behind the frames so far, before the first is appended."""
+        if self._file is not None:
+            self._file.truncate()
+        later = len(self.done) + (self._file is not None)
+        while (path := self.directory / block_file_name(later)).exists():
+            path.unlink()
+            later += 1
+
+    def flush(self) -> None:
+        """Hand over to the system what was written: it survives the end of this process."""
+        if self._file is not None:
+            self._file.flush()
+
+    def _current(self) -> BinaryIO:
+        if self._file is None:
+            path = self.directory / block_file_name(len(self.done))
+            self._file = open(path, "r+b" if path.exists() else "x+b")  # noqa: SIM115
+            self._bytes, self._sha256 = 0, hashlib.sha256()
+        return self._file
+
+    def _counted(self, frame: bytes) -> tuple[int, int]:
+        place = len(self.done), self._bytes
+        self._sha256.update(frame)
+        self._bytes += len(frame)
+        if self._bytes >= FILE_BYTES:
+            self.close()
+        return place
+
+    def close(self) -> None:
+        """Finish the current file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            name = block_file_name(len(self.done))
+            self.done.append(BlockFile(len(self.done), name, self._bytes, self._sha256.hexdigest()))

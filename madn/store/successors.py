@@ -1,0 +1,65 @@
+"""The values of positions from those of their successors: the mean over the rolls of the best move."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn._core import Ranking, move_table
+from madn.rules import DIE, Rules
+
+Ids = NDArray[np.int64]
+Masks = NDArray[np.uint64]
+
+
+class Wins(Protocol):
+    """Where values come from: a `BlockReader` is one."""
+
+    def wins(self, ids: Ids) -> NDArray[np.float64]:
+        """The probabilities stored for position IDs."""
+        ...
+
+
+def recomputed(ids: Ids, values: Wins, rules: Rules) -> NDArray[np.float64]:
+    """What the values of positions should be by the values of their successors; 1 or 0 in a finished game."""
+    ranking = Ranking(rules.pieces, rules.squares)
+    own, other = ranking.unrank_many(ids)
+    finish = np.uint64(((1 << rules.pieces) - 1) << rules.squares)
+    wins = np.zeros(len(ids))
+    wins[own & finish == finish] = 1.0
+    running = np.flatnonzero((own & finish != finish) & (other & finish != finish))
+    if len(running):
+        own, other = own[running], other[running]
+        after, roll, first = successors(own, other, rules)
+        needed, place = np.unique(ranking.rank_many(*after), return_inverse=True)
+        win = values.wins(needed)[place]
+        win = np.where(roll == DIE, win, 1.0 - win)
+        wins[running] = np.maximum.reduceat(win, first).reshape(-1, DIE).mean(axis=1)
+    return wins
+
+
+def successors(own: Masks, other: Masks, rules: Rules) -> tuple[tuple[Masks, Masks], Ids, Ids]:
+    """All boards that the next player to roll can see.
+
+    They are the masks of that player and of the other one, and the roll that leads there; those of position i
+    and roll r begin at `first[6 * i + r - 1]`, by ascending start. A lost turn is one of them.
+    """
+    states, which = np.unique(own, return_inverse=True)
+    table, after_states = move_table(states, rules.pieces, rules.squares)
+    begin = table[:-1].reshape(-1, DIE)[which].ravel().astype(np.int64)
+    moves = np.diff(table).reshape(-1, DIE)[which].ravel().astype(np.int64)
+    options = np.maximum(moves, 1)  # a lost turn has one board too
+    first = np.cumsum(options) - options
+    source = np.repeat(np.arange(len(options)), options)
+    position, roll = source // DIE, source % DIE + 1
+    number = np.arange(len(source)) - first[source]
+    lost = moves[source] == 0
+    option = np.where(lost, 0, begin[source] + number)
+    mine = own[position]
+    if len(after_states):
+        mine = np.where(lost, mine, after_states[option])
+    half, full = np.uint64(rules.squares // 2), np.uint64((1 << rules.squares) - 1)
+    main = mine & full
+    theirs = other[position] & ~((main << half | main >> half) & full)  # a piece that was hit is gone
+    again = roll == DIE
+    return (np.where(again, mine, theirs), np.where(again, theirs, mine)), roll, first

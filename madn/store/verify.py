@@ -1,0 +1,196 @@
+"""Checking a database: every byte against its digest, every row against the rules, every value on request."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn._core import Ranking
+from madn.board import Board
+from madn.errors import CorruptBlockError, MadnError
+from madn.store import blocks
+from madn.store.catalogue import CatalogueFile, one_line, read_catalogue
+from madn.store.reader import BlockReader, Group, open_file, open_reader, read_at
+from madn.store.records import CATALOGUE, SUMS, BlockTable, Catalogue, frame_digest, sums_text
+from madn.store.successors import recomputed
+
+Progress = Callable[[float, str], None]
+DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
+CHUNK = 1 << 16  # positions that are recomputed together
+READ = 1 << 20  # bytes that are digested together
+ROUNDING = 1e-12  # what adding up six doubles may lose
+
+
+@dataclass(slots=True)
+class Report:
+    """What a verification found; `damaged` says in one line each what is wrong and where.
+
+    `residual` is the largest |V - T(V)| over the positions that were recomputed and `residual_board` has it;
+    both are None if none was. T takes the mean over the rolls of the best successor.
+    """
+
+    blocks: int = 0
+    positions: int = 0
+    residual: float | None = None
+    residual_board: Board | None = None
+    damaged: list[str] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.damaged
+
+
+def verify_database(
+    path: str | os.PathLike[str],
+    deep: bool = False,
+    sample: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Check every file, frame, digest, count, offset and row of a database.
+
+    With `deep` positions are recomputed from their successors too: all of them, or `sample` random ones.
+    """
+    directory = Path(path)
+    report = Report()
+    say = progress or (lambda fraction, text: None)
+    share = 0.5 if deep else 1.0
+    try:
+        sums = b"".join(_content(directory / SUMS))
+        digest = _sha256(directory / CATALOGUE)
+        if not sums.startswith(sums_text({CATALOGUE: digest}).encode("ascii")):
+            raise CorruptBlockError(f"{directory / CATALOGUE}: its digest is not the one in {SUMS}")
+        catalogue, table = read_catalogue(directory)
+        _check_files(directory, catalogue, sums, digest, report)
+        with closing(open_reader(directory, DEEP_CACHE)) as reader:
+            _check_blocks(reader, table, report, lambda part, text: say(share * part, text))
+            _check_boards(reader, table, report)
+            if deep and report.ok:
+                ids = _wanted(table, sample, seed)
+                _check_values(reader, ids, report, lambda part, text: say(share + share * part, text))
+    except (MadnError, OSError) as error:
+        report.damaged.append(str(error))
+    return report
+
+
+def _check_files(directory: Path, catalogue: Catalogue, sums: bytes, digest: str, report: Report) -> None:
+    """Compare the bytes of every file with its digests, and look for what should not be there."""
+    with CatalogueFile(directory) as file:
+        report.damaged += [f"{file.path}: {problem}" for problem in file.integrity()]
+    expected = {CATALOGUE: digest} | {record.name: record.sha256 for record in catalogue.files}
+    if sums != sums_text(expected).encode("ascii"):
+        report.damaged.append(f"{directory / SUMS}: not the digests that the catalogue has")
+    for record in catalogue.files:
+        try:
+            if _sha256(directory / record.name) != record.sha256:
+                report.damaged.append(f"{directory / record.name}: its digest is another")
+        except MadnError as error:
+            report.damaged.append(str(error))
+    for name in sorted(set(os.listdir(directory)) - {*expected, SUMS}):
+        report.damaged.append(f"{directory / name}: not part of the database")
+
+
+def _content(path: Path) -> Iterator[bytes]:
+    try:
+        size = path.lstat().st_size
+    except OSError as error:
+        raise CorruptBlockError(f"{path}: {error.strerror}") from None
+    descriptor = open_file(path, size)
+    try:
+        offset = 0
+        while piece := read_at(descriptor, READ, offset):
+            yield piece
+            offset += len(piece)
+    finally:
+        os.close(descriptor)
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    for piece in _content(path):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: Progress) -> None:
+    """Compare every frame with its digest, decode it, and look at its values."""
+    group = Group(reader.catalogue, table)
+    for stored in reader.catalogue.encodings:
+        if not 0 <= stored.max_error <= 1:
+            report.damaged.append(f"{reader.directory}: the largest error of {stored.encoding.name} cannot be")
+    for at in range(len(table)):
+        try:
+            if frame_digest(reader.frame(table, at)) != table.digest[at]:
+                raise CorruptBlockError(f"{reader.directory}: block {at}: its digest is another")
+            if not blocks.probabilities(reader.load(group, at), group.encodings[at]):
+                raise CorruptBlockError(f"{reader.directory}: block {at}: a value is not a probability")
+            report.positions += group.counts[at]
+        except MadnError as error:
+            report.damaged.append(str(error))
+        report.blocks += 1
+        say((at + 1) / len(table), f"block {at + 1} of {len(table)}")
+
+
+def _check_boards(reader: BlockReader, table: BlockTable, report: Report) -> None:
+    """Compare the named boards with the numbering and with what is stored."""
+    rules = reader.catalogue.rules
+    rank = Ranking(rules.pieces, rules.squares).rank
+    for named in reader.catalogue.boards:
+        try:
+            board = Board.parse(named.board, rules)
+            right = str(board) == named.board and rank(*board.masks) == named.id
+            if named.block is not None and right:
+                right = 0 <= named.block < len(table) and named.offset is not None
+                right = right and table.first_id[named.block] + named.offset == named.id
+                right = right and reader.win(named.id) == named.win
+            problem = "" if right else f"{named.board!r} is not where it should be or has another value"
+        except MadnError as error:
+            problem = str(error)
+        if problem:
+            report.damaged.append(f"{reader.directory}: named board {one_line(named.name)}: {one_line(problem)}")
+
+
+def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArray[np.int64]]:
+    """The IDs to recompute, in pieces: all that are stored, or a sample of them, ascending."""
+    ends = np.cumsum(table.count)
+    if sample is None:
+        for first, count in zip(table.first_id.tolist(), table.count.tolist(), strict=True):
+            for start in range(first, first + count, CHUNK):
+                yield np.arange(start, min(start + CHUNK, first + count))
+        return
+    stored = int(ends[-1]) if len(ends) else 0
+    picked = np.unique(np.random.default_rng(seed).integers(0, max(stored, 1), min(sample, stored)))
+    block = np.searchsorted(ends, picked, "right")
+    ids = table.first_id[block] + picked - (ends - table.count)[block]
+    for start in range(0, len(ids), CHUNK):
+        yield ids[start : start + CHUNK]
+
+
+def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], report: Report, say: Progress) -> None:
+    """Recompute positions from their successors and note the largest difference."""
+    catalogue = reader.catalogue
+    rules = catalogue.rules
+    worst, worst_id = -1.0, 0
+    for ids in wanted:
+        difference = np.abs(reader.wins(ids) - recomputed(ids, reader, rules))
+        at = int(np.argmax(difference))
+        if difference[at] > worst:
+            worst, worst_id = float(difference[at]), int(ids[at])
+        say(int(ids[-1]) / rules.positions, f"recomputed up to position {int(ids[-1]):,}")
+    if worst < 0:
+        return
+    report.residual = worst
+    report.residual_board = Board.from_masks(*Ranking(rules.pieces, rules.squares).unrank(worst_id), rules)
+    claimed = catalogue.provenance.get("residual")
+    allowed = 2 * max((stored.max_error for stored in catalogue.encodings), default=0.0) + ROUNDING
+    if isinstance(claimed, float | int) and worst > claimed + allowed:
+        report.damaged.append(
+            f"{reader.directory}: board {report.residual_board}: the residual is {worst:.3g}, "
+            f"the catalogue says {claimed:.3g}"
+        )

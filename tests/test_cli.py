@@ -1,0 +1,517 @@
+"""The command line: answers, JSON fields, one-line errors, exit statuses, Ctrl-C."""
+
+import contextlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from hypothesis import given
+from strategies import boards, rolls
+
+import madn
+from madn import Board, Rules
+from madn.cli import commands, main, options, output, progress
+
+SMALL = Rules(pieces=2, squares=12)
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process: status, standard output, standard error."""
+
+    def run(*args: object) -> tuple[int, str, str]:
+        status = main([str(arg) for arg in args])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def answer(run: Run) -> Callable[..., dict[str, Any]]:
+    """Run with --json: the one object on standard output."""
+
+    def answer(*args: object) -> dict[str, Any]:
+        status, out, err = run(*args, "--json")
+        assert status == 0, err
+        found = json.loads(out)  # fails if there is anything else on standard output
+        assert isinstance(found, dict)
+        return found
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database of a small game."""
+    directory = tmp_path_factory.mktemp("databases") / "small"
+    assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(directory), "--json"]) == 0
+    return directory
+
+
+def process(*args: object, **settings: Any) -> "subprocess.Popen[str]":
+    """Start the command line as a process of its own."""
+    command = [sys.executable, "-m", "madn", *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)
+
+
+# answers
+
+CONTRACT = {
+    "solve --pieces 1": "positions components sweeps updates seconds threads residual start min max "
+    "min_board max_board",
+    "plan --pieces 3": "positions components largest_component memory_bytes disk_bytes",
+    "info DB": "rules positions blocks bytes format values provenance",
+    "win DB 0/0": "board win",
+    "best-move DB 0/0 3": "board roll move win moves",
+    "analyse DB 0/0": "board win rolls",
+    "moves 0/0 3": "board roll moves",
+    "rank 0/0": "board id profile offset",
+    "unrank 0": "board id profile offset",
+}
+
+
+def test_the_contract_below_is_for_every_command() -> None:
+    assert {line.split()[0] for line in CONTRACT} == set(commands.commands)
+
+
+@pytest.mark.parametrize("line", CONTRACT)
+def test_every_command_has_the_fields_of_the_contract(line: str, answer: Any, small: Path) -> None:
+    found = answer(*line.replace("DB", str(small)).split())
+    assert set(CONTRACT[line].split()) <= set(found)
+
+
+@pytest.mark.parametrize("line", CONTRACT)
+def test_every_field_is_documented(line: str, answer: Any, small: Path) -> None:
+    document = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
+    name = line.split()[0]
+    section = document.read_text(encoding="utf-8").split(f"\n## madn {name}\n")[1].split("\n## ")[0]
+    for field in answer(*line.replace("DB", str(small)).split()):
+        assert f"`{field}`" in section, f"docs/cli.md does not explain {field} of madn {name}"
+
+
+@pytest.mark.parametrize("line", CONTRACT)
+def test_every_command_has_a_table_for_people(line: str, run: Run, small: Path) -> None:
+    status, out, err = run(*line.replace("DB", str(small)).split())
+    assert (status, err) == (0, "")
+    assert out.isascii()
+    assert max(map(len, out.splitlines())) < 100
+
+
+def test_solve_reports_what_it_found_and_stores_it(answer: Any, tmp_path: Path) -> None:
+    found = answer("solve", "--pieces", 1, "--out", tmp_path / "one")
+    assert found["positions"] == 1723
+    assert found["components"] == 1
+    assert [found["min"], found["max"], found["start"]] == pytest.approx([0.083158, 0.933474, 0.530736], abs=1e-6)
+    assert found["residual"] <= found["tolerance"]
+    assert found["sweeps"] == max(part["sweeps"] for part in found["sweeps_per_component"])
+    assert found["out"] == str(tmp_path / "one")
+    with madn.open_database(tmp_path / "one") as db:
+        assert db.win(Board.start(db.rules)) == found["start"]
+        for name in ("min", "max"):
+            assert db.win(Board.parse(found[f"{name}_board"], db.rules)) == found[name]
+        assert db.info()["provenance"]["residual"] == found["residual"]
+
+
+def test_solve_without_out_stores_nothing(answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert answer("solve", "--pieces", 1, "--squares", 8)["out"] is None
+    assert not list(tmp_path.iterdir())
+
+
+def test_solve_takes_the_method_the_threads_and_the_tolerance(answer: Any) -> None:
+    game = "solve", "--pieces", 1, "--squares", 12
+    best = answer(*game)
+    other = answer(*game, "--method", "thesis", "--threads", 1, "--tolerance", "1e-9", "--memory", "1G")
+    assert (other["method"], other["threads"], other["tolerance"]) == ("thesis", 1, 1e-9)
+    assert other["start"] == pytest.approx(best["start"], abs=1e-7)
+
+
+def test_the_plan_is_said_before_the_work_and_not_on_standard_output_with_json(run: Run) -> None:
+    game = "solve", "--pieces", 1, "--squares", 8
+    assert "positions" in run(*game)[1]
+    _, out, err = run(*game, "--json")
+    assert err.startswith("game")
+    assert json.loads(out)
+
+
+def test_a_plan_that_does_not_fit_is_still_a_plan(answer: Any, run: Run) -> None:
+    assert answer("plan", "--memory", "1M")["positions"] == 16_053_053_985
+    status, out, err = run("solve", "--memory", "1M")
+    assert (status, out, err.count("\n")) == (3, "", 1)
+
+
+@given(board=boards(SMALL), roll=rolls)
+def test_the_database_answers_as_in_python(small: Path, board: Board, roll: int) -> None:
+    with madn.open_database(small) as db:
+        analysis = db.analyse(board)
+        assert asked("win", small, board) == {"board": str(board), "win": db.win(board)}
+        found = asked("analyse", small, board)
+        assert found["win"] == analysis.win
+        listed = [[(m.move, m.win, m.board) for m in r.moves] for r in analysis.rolls]
+        assert [texts(r["moves"]) for r in found["rolls"]] == [[text(*m) for m in moves] for moves in listed]
+        if board.winner is None:
+            best = asked("best-move", small, board, roll)
+            assert best["move"] == str(db.best_move(board, roll))
+            assert best["win"] == analysis.rolls[roll - 1].win
+            assert best["moves"] == found["rolls"][roll - 1]["moves"]
+
+
+def asked(*args: object) -> Any:
+    """As `answer`, for tests that hypothesis repeats."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main([*map(str, args), "--json"]) == 0
+    return json.loads(out.getvalue())
+
+
+def text(move: madn.Move, win: float, board: Board) -> tuple[str, float, str]:
+    return str(move), win, str(board)
+
+
+def texts(moves: list[dict[str, Any]]) -> list[tuple[str, float, str]]:
+    return [(move["move"], move["win"], move["board"]) for move in moves]
+
+
+@given(board=boards(), roll=rolls)
+def test_moves_are_those_of_the_board(board: Board, roll: int) -> None:
+    size = "--pieces", board.rules.pieces, "--squares", board.rules.squares
+    moves = [{"move": str(m), "board": str(board.after(m, roll))} for m in board.legal_moves(roll)]
+    assert asked("moves", board, roll, *size) == {"board": str(board), "roll": roll, "moves": moves}
+
+
+@given(board=boards())
+def test_rank_and_unrank_are_inverse(board: Board) -> None:
+    size = "--pieces", board.rules.pieces, "--squares", board.rules.squares
+    ranked = asked("rank", board, *size)
+    assert ranked["board"] == str(board)
+    assert asked("unrank", ranked["id"], *size) == ranked
+    before = board.rules.profiles().index(tuple(ranked["profile"]))
+    sizes = [board.rules.profile_size(*profile) for profile in board.rules.profiles()[:before]]
+    assert ranked["id"] == sum(sizes) + ranked["offset"]
+
+
+def test_a_finished_game_has_no_moves(run: Run, small: Path) -> None:
+    assert run("moves", "40/b", 3, "--pieces", 1)[:2] == (0, "The game is over: there are no moves.\n")
+    assert "wins with 100.0000 %" in run("analyse", small, "12,13/b")[1]
+
+
+def test_the_version_says_how_it_was_built(run: Run) -> None:
+    from madn._core import openmp
+
+    status, out, _ = run("--version")
+    assert status == 0
+    assert out.startswith(f"madn {madn.__version__}\n")
+    assert ("OpenMP: yes" in out) == openmp()
+    for word in ("threads:", "kernels:", "numpy"):
+        assert word in out
+
+
+def test_without_a_command_there_is_help(run: Run) -> None:
+    status, out, err = run()
+    assert (status, err) == (0, "")
+    assert "Commands:" in out
+
+
+def test_every_option_has_a_help_text() -> None:
+    for command in commands.commands.values():
+        assert command.help
+        assert "Example: madn " in command.help
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert option.help, f"madn {command.name}: {option.name}"
+
+
+def test_starting_imports_nothing_heavy() -> None:
+    code = "import sys, madn.cli; sys.exit(bool({'numpy', 'sqlite3', 'zstandard'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# bad input
+
+BAD_INPUT = [
+    "solve --pieces 0",
+    "solve --pieces 9",
+    "solve --pieces 5",
+    "solve --pieces two",
+    "solve --pieces 1 --squares 9",
+    "solve --pieces 1 --squares 6",
+    "solve --pieces 1 --squares 42",
+    "solve --pieces 1 --tolerance 0",
+    "solve --pieces 1 --tolerance -1e-6",
+    "solve --pieces 1 --tolerance nan",
+    "solve --pieces 1 --tolerance inf",
+    "solve --pieces 1 --tolerance small",
+    "solve --pieces 1 --method magic",
+    "solve --pieces 1 --threads 0",
+    "solve --pieces 1 --threads -2",
+    "solve --pieces 1 --memory much",
+    "solve --pieces 1 --memory -1G",
+    "solve --pieces 1 --memory 0",
+    "solve --pieces 1 --out FILE",
+    "solve --pieces 1 --out FILE/db",
+    "solve --pieces 1 --out NOWHERE/db",
+    "solve --pieces 1 --out FULL",
+    "solve --pieces 1 --out ''",
+    "plan --pieces 7",
+    "plan --tolerance 0",
+    "moves 0/0",
+    "moves 0/0 0",
+    "moves 0/0 7",
+    "moves 0/0 -1",
+    "moves 0/0 1.5",
+    "moves 0/0 x",
+    "moves 0/0 3 --pieces 0",
+    "moves 0/0 3 --squares 11",
+    "moves 0 3",
+    "moves 0/0/0 3",
+    "moves 5,5/0 3",
+    "moves 0/20 3",
+    "moves 44/0 3",
+    "moves 3,2/0 3",
+    "moves '' 3",
+    "moves 1,2,3,4,5/b 3",
+    "moves 40,41,42,43/40,41,42,43 3",
+    "rank 0/x",
+    "rank",
+    "unrank 16053053985",
+    "unrank -1",
+    "unrank x",
+    "win DB 30/0",
+    "win DB 0,1,2/0",
+    "win DB",
+    "best-move DB 0/0 7",
+    "best-move DB 12,13/0 3",
+    "analyse DB z",
+    "frobnicate",
+    "--frobnicate",
+    "moves 0/0 3 --frobnicate",
+]
+
+
+@pytest.mark.parametrize("with_json", [False, True], ids=["text", "json"])
+@pytest.mark.parametrize("line", BAD_INPUT)
+def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run, small: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("mine")
+    places = {
+        "DB": small,
+        "FILE": tmp_path / "file",
+        "NOWHERE": tmp_path / "nowhere",
+        "FULL": tmp_path / "full",
+    }
+    args = [word.strip("'") for word in line.split()]
+    for name, place in places.items():
+        args = [arg.replace(name, str(place)) for arg in args]
+    status, out, err = run(*args, *["--json"][: with_json and line.split()[0].isalpha()])
+    assert (status, out) == (2, "")
+    assert err.startswith("madn: ")
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    assert {path.name for path in tmp_path.iterdir()} == {"file", "full"}
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("moves 44/0 3", "own side: there is no square 44, only 0 to 43"),
+        ("moves 0/0 7", "'ROLL': 7"),
+        ("solve --pieces 9", "pieces must be 1 to 6, not 9"),
+        ("solve --squares 9", "squares must be an even number from 8 to 40, not 9"),
+        ("solve --tolerance nan", "tolerance"),
+        ("solve --memory much", "'--memory': 'much'"),
+        ("unrank 16053053985", "0 to 16053053984"),
+        ("rank", "BOARD"),
+    ],
+)
+def test_the_line_says_what_and_where(line: str, words: str, run: Run) -> None:
+    assert words in run(*line.split())[2]
+
+
+def test_a_text_with_line_breaks_stays_on_one_line(run: Run) -> None:
+    assert run("moves", "0/\n0\r\n", 3)[2].count("\n") == 1
+
+
+# damaged data
+
+
+def test_no_database_is_status_3(run: Run, tmp_path: Path) -> None:
+    for command in (["info"], ["win", "0/0"], ["best-move", "0/0", 3], ["analyse", "0/0"]):
+        status, out, err = run(command[0], tmp_path / "nothing", *command[1:])
+        assert (status, out, err.count("\n")) == (3, "", 1)
+
+
+def test_a_damaged_database_is_status_3(run: Run, small: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(small, broken)
+    values = broken / "values-0000.madn"
+    data = bytearray(values.read_bytes())
+    for i in range(len(data)):
+        data[i] ^= 1
+    values.write_bytes(data)
+    status, out, err = run("win", broken, "0/0", "--json")
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    (broken / "catalogue.sqlite").write_bytes(b"noise")
+    assert run("info", broken)[0] == 3
+
+
+def test_a_standard_output_that_cannot_be_written_is_status_3() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "madn", "rank", "0/0"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+
+
+# interruption and progress
+
+
+@pytest.mark.parametrize("where", ["madn.solver.solve", "madn.store.write_database"])
+def test_ctrl_c_is_status_130_and_leaves_nothing(
+    where: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(where, interrupted)
+    status, out, err = run("solve", "--pieces", 1, "--out", tmp_path / "db", "--json")
+    assert (status, out) == (130, "")
+    assert err.splitlines()[-1] == "madn: interrupted"
+    assert not list(tmp_path.iterdir())
+
+
+def test_ctrl_c_while_blocks_are_written_keeps_the_old_database(
+    run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(small, tmp_path / "db")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "db").iterdir()}
+
+    def interrupted(bar: progress.ProgressBar, fraction: float, text: str = "") -> None:
+        if bar.label == "writing":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(progress.ProgressBar, "__call__", interrupted)
+    assert run("solve", "--pieces", 1, "--out", tmp_path / "db")[0] == 130
+    assert [path.name for path in tmp_path.iterdir()] == ["db"]
+    assert {path.name: path.read_bytes() for path in (tmp_path / "db").iterdir()} == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("method", ["tiles", "thesis"])
+def test_ctrl_c_ends_a_long_solve_within_a_second(method: str, tmp_path: Path) -> None:
+    game = ("--pieces", 3, "--squares", 30, "--tolerance", "1e-12", "--method", method)
+    for _ in range(3):  # a busy machine may be late once
+        solving = process("solve", *game, "--out", tmp_path / "db")
+        assert solving.stdout is not None
+        assert solving.stdout.readline().startswith("game")  # the plan: the work begins
+        time.sleep(0.5)
+        solving.send_signal(signal.SIGINT)
+        sent = time.monotonic()
+        _, err = solving.communicate(timeout=60)
+        took = time.monotonic() - sent
+        assert solving.returncode == 130
+        assert err == "madn: interrupted\n"
+        assert not list(tmp_path.iterdir())
+        if took < 1:
+            return
+    pytest.fail(f"it took {took:.1f} s")
+
+
+def test_a_closed_pipe_is_not_an_error_to_read_about() -> None:
+    listing = process("analyse", "--help")
+    assert listing.stdout is not None
+    listing.stdout.close()
+    assert listing.stderr is not None
+    assert "Traceback" not in listing.stderr.read()
+    listing.wait()
+    listing.stderr.close()
+
+
+class Terminal:
+    """A standard error that says it is a terminal."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        pass
+
+
+def test_a_terminal_has_a_progress_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    monkeypatch.setattr(progress.sys, "stderr", terminal)
+    with progress.ProgressBar("solving") as bar:
+        for done in range(11):
+            bar(done / 10, "part")
+    drawn = terminal.text.split("\r")
+    assert drawn[1] == "solving [------------------------]   0 %  starting  part"
+    assert drawn[6].startswith("solving [############------------]  50 %")
+    assert drawn[6].endswith("left  part")
+    assert drawn[-2].strip() == ""  # wiped
+
+
+def test_a_pipe_has_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    assert run("solve", "--pieces", 1)[2] == ""
+
+
+def test_the_estimate_is_the_time_so_far_in_proportion() -> None:
+    assert "30 s left" in progress.progress_line("solving", 0.25, 10.0, "")
+    assert "0.00 s left" in progress.progress_line("solving", 1.0, 10.0, "")
+    assert len(progress.progress_line("solving", 0.5, 1e5, "x" * 200)) < 80
+
+
+# how numbers are written and read
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (3 << 30, "3.0 GiB"), (5 << 50, "5120.0 TiB")],
+)
+def test_sizes(count: int, text: str) -> None:
+    assert output.size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.344, "0.34 s"),
+        (9.999, "10 s"),
+        (59.7, "1 min 00 s"),
+        (185, "3 min 05 s"),
+        (3599.6, "1 h 00 min"),
+        (7650, "2 h 07 min"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert output.duration(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("20G", 20 << 30), ("512m", 512 << 20), ("1.5GiB", 3 << 29), ("1000", 1000), ("2TB", 2 << 40)],
+)
+def test_amounts_of_memory(text: str, amount: int) -> None:
+    context = click.Context(commands)
+    assert options.memory_bytes(context, click.Option(["--memory"]), text) == amount

@@ -1,0 +1,148 @@
+"""Mutated databases: an answer is right or an error of ours, never a crash and never another number.
+
+A few thousand by default; MADN_FUZZ=100000 asks for more.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_database import TINY, Solved, all_boards
+
+from madn.database import open_database
+from madn.errors import (
+    CorruptBlockError,
+    FormatVersionError,
+    MadnError,
+    MissingBlockError,
+    RulesMismatchError,
+)
+from madn.store import compress_database, verify_database, write_database
+
+ROUNDS = int(os.environ.get("MADN_FUZZ", "3000"))
+EXTREMES = (0, 1, -1, 2, 7, 255, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63))
+TEXTS = (
+    "",
+    "x",
+    "fixed32",
+    "bits16",
+    "../catalogue.sqlite",
+    "/etc/passwd",
+    "values-0001.madn",
+    "0/0",
+    "[" * 3000,
+)
+Files = dict[str, bytes]
+Mutation = Callable[[Files, np.random.Generator], None]
+
+
+def flip(files: Files, rng: np.random.Generator) -> None:
+    name = str(rng.choice(sorted(files)))
+    data = bytearray(files[name])
+    for _ in range(rng.integers(1, 4)):
+        data[rng.integers(len(data))] = rng.integers(256)
+    files[name] = bytes(data)
+
+
+def cut(files: Files, rng: np.random.Generator) -> None:
+    name = str(rng.choice(sorted(files)))
+    files[name] = files[name][: rng.integers(len(files[name]))]
+
+
+def splice(files: Files, rng: np.random.Generator) -> None:
+    """Copy a stretch of one file over a place of another."""
+    source, name = (files[str(rng.choice(sorted(files)))], str(rng.choice(sorted(files))))
+    start, place = rng.integers(len(source)), rng.integers(len(files[name]))
+    piece = source[start : start + rng.integers(1, 2000)]
+    files[name] = files[name][:place] + piece + files[name][place + len(piece) :]
+
+
+def swap(files: Files, rng: np.random.Generator) -> None:
+    a, b = (str(name) for name in rng.choice(sorted(files), 2))
+    files[a], files[b] = files[b], files[a]
+
+
+def rewrite(files: Files, rng: np.random.Generator) -> None:
+    """Put another value into a column of the catalogue, with SQL."""
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(files["catalogue.sqlite"])
+    tables = ("rules", "provenance", "encodings", "files", "profiles", "blocks", "boards")
+    table = str(rng.choice(tables))
+    columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+    value = EXTREMES[rng.integers(len(EXTREMES))] if rng.random() < 0.7 else TEXTS[rng.integers(len(TEXTS))]
+    try:
+        connection.execute(
+            f"UPDATE {table} SET {rng.choice(columns)} = ? WHERE rowid IN "
+            f"(SELECT rowid FROM {table} LIMIT 1 OFFSET {rng.integers(20)})",
+            (value,),
+        )
+        if rng.random() < 0.1:
+            connection.execute(f"DELETE FROM {table} WHERE rowid % 3 = {rng.integers(3)}")
+        connection.commit()
+    except sqlite3.Error:
+        return  # the table is STRICT
+    files["catalogue.sqlite"] = connection.serialize()
+
+
+MUTATIONS: tuple[Mutation, ...] = (flip, flip, cut, splice, swap, rewrite, rewrite, rewrite)
+
+
+@pytest.mark.parametrize("bits", [None, 12])
+def test_mutated_databases_give_right_answers_or_errors(tmp_path: Path, bits: int | None) -> None:
+    write_database(tmp_path / "db", Solved("fixed32"), {"residual": 1e-9}, block_positions=60)
+    if bits:
+        compress_database(tmp_path / "db", tmp_path / "packed", bits=bits)
+    good = tmp_path / ("packed" if bits else "db")
+    original = {path.name: path.read_bytes() for path in good.iterdir()}
+    ids = np.arange(TINY.positions)
+    with open_database(good) as db:
+        wins = db.win_many(ids)
+    boards = all_boards()
+    rng = np.random.default_rng(11)
+    directory = tmp_path / "mutated"
+    directory.mkdir()
+    errors: list[MadnError] = []
+    for _ in range(ROUNDS // 2):
+        files = dict(original)
+        MUTATIONS[rng.integers(len(MUTATIONS))](files, rng)
+        for name, data in files.items():
+            (directory / name).write_bytes(data)
+        assert verify_database(directory).ok == (files == original)
+        asked = rng.integers(0, len(ids), 2).tolist()
+        try:
+            with open_database(directory) as db:
+                for i in asked:
+                    assert db.win(boards[i]) == wins[i]
+                assert np.array_equal(db.win_many(ids), wins)
+                db.info()
+        except (CorruptBlockError, FormatVersionError, MissingBlockError, RulesMismatchError) as error:
+            errors.append(error)
+    assert len({type(error) for error in errors}) >= 3
+    assert [str(error) for error in errors if "\n" in str(error) or len(str(error)) > 500] == []
+
+
+def test_mutated_databases_are_compressed_rightly_or_not_at_all(tmp_path: Path) -> None:
+    write_database(tmp_path / "db", Solved("fixed32"), {}, block_positions=60)
+    original = {path.name: path.read_bytes() for path in (tmp_path / "db").iterdir()}
+    with open_database(tmp_path / "db") as db:
+        wins = db.win_many(np.arange(TINY.positions))
+    boards = all_boards()
+    rng = np.random.default_rng(12)
+    made = 0
+    for _ in range(ROUNDS // 30):
+        files = dict(original)
+        MUTATIONS[rng.integers(len(MUTATIONS))](files, rng)
+        for name, data in files.items():
+            (tmp_path / "db" / name).write_bytes(data)
+        try:
+            compress_database(tmp_path / "db", tmp_path / "new")
+        except MadnError:
+            continue
+        made += 1
+        with open_database(tmp_path / "new") as db:
+            stored = [i for i, board in enumerate(boards) if db.get_win(board) is not None]
+            assert np.array_equal(db.win_many(np.array(stored, np.int64)), wins[stored])
+    assert made > 0

@@ -1,0 +1,65 @@
+"""What an installation holds, and the programs that make one."""
+
+import os
+import re
+import subprocess
+from importlib import import_module
+from importlib.metadata import entry_points, metadata, requires, version
+from pathlib import Path
+
+import pytest
+
+import madn
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = ROOT / "madn"
+INSTALLED = Path(madn.__file__).resolve().parent
+PROGRAMS = ["tools/install", "tools/run", "tools/test", ".ci/run"]
+
+installed_only = pytest.mark.skipif(SOURCES == INSTALLED, reason="madn is not installed")
+
+
+@installed_only
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert madn.__version__ == version("madn")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{madn.__version__}]" in changes
+
+
+@installed_only
+def test_there_is_a_program_called_madn() -> None:
+    (program,) = entry_points(group="console_scripts", name="madn")
+    assert program.load() is import_module("madn.cli").main
+
+
+@installed_only
+def test_nothing_of_the_development_is_needed_to_use_it() -> None:
+    needed = {re.split(r"[^\w-]", name)[0] for name in requires("madn") or [] if "extra ==" not in name}
+    assert needed == {"numpy", "zstandard", "sqlite-utils", "click"}
+    assert metadata("madn")["License-Expression"] == "MIT"
+
+
+def test_types_are_part_of_the_package() -> None:
+    assert (INSTALLED / "py.typed").exists()
+    assert (INSTALLED / "_core.pyi").exists()
+
+
+@installed_only
+@pytest.mark.skipif(not SOURCES.exists(), reason="there are no sources here")
+def test_every_module_and_all_data_of_the_sources_are_installed() -> None:
+    for pattern in ("*.py", "*.pyi", "data/*/*"):
+        files = {path.relative_to(SOURCES) for path in SOURCES.rglob(pattern)}
+        assert files
+        assert files == {path.relative_to(INSTALLED) for path in INSTALLED.rglob(pattern)}
+    for path in SOURCES.glob("*.pyx"):
+        if path.stem != "_sweep_avx2":  # not on every processor
+            import_module(f"madn.{path.stem}")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="these are programs for bash")
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_programs_can_be_run(program: str) -> None:
+    path = ROOT / program
+    assert os.access(path, os.X_OK)
+    assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/env bash\n")
+    subprocess.run(["bash", "-n", str(path)], check=True)

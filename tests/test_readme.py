@@ -1,0 +1,70 @@
+"""Every example in the README and the documents is run, and must print what is printed there.
+
+`MADN_UPDATE_DOCS=1 tools/test test_readme.py` writes the output of today into the documents instead. It
+keeps what still agrees, times and other things that depend on the machine included.
+"""
+
+import os
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from documents import examples
+
+from madn.cli import commands, main
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database `two` that documents ask."""
+    directory = tmp_path_factory.mktemp("databases") / "two"
+    assert main(["solve", "--pieces", "2", "--out", str(directory)]) == 0
+    return directory
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_the_examples_print_what_they_say(
+    document: Path, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(two, tmp_path / "two")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    update = os.environ.get("MADN_UPDATE_DOCS")
+    text = document.read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for example in examples(document):
+        output = example.run(names)
+        if example.agrees(output):
+            continue
+        if not update:
+            pytest.fail(f"{example}: {example.source.strip()}\nprinted:\n{example.printed}\nnow:\n{output}")
+        assert example.shown in text, f"{example}: cannot be updated"
+        text = text.replace(example.shown, replace(example, printed=output).shown)
+    if update:
+        document.write_text(text, encoding="utf-8")
+
+
+def test_the_examples_are_found() -> None:
+    found = examples(ROOT / "README.md")
+    assert {example.language for example in found} == {"python", "console"}
+    assert any(not example.agrees("") for example in found)
+
+
+@pytest.mark.parametrize("command", ["", *commands.commands])
+def test_every_command_and_option_is_documented(command: str) -> None:
+    """The help of each command stands in docs/cli.md; the test above compares it with --help."""
+    source = " ".join(f"madn {command} --help".split())
+    assert source in [example.source for example in examples(ROOT / "docs" / "cli.md")]
+
+
+def test_links_between_the_documents_lead_somewhere() -> None:
+    for document in DOCUMENTS:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (document.parent / target).exists(), f"{document.name} links to {target}"
