@@ -133,11 +133,13 @@ class BlockReader:
         wins = np.empty(len(ids), np.float64)
         order = np.argsort(ids)
         places = self.places(ids[order])
+        decoded = sum(group.counts[at] * group.encodings[at].word.itemsize for group, at, _, _ in places)
+        keep = decoded <= self.cache_bytes  # otherwise each block would only push out another
 
         def answer(chunk: Iterable[tuple[Group, int, int, int]]) -> None:
             for group, at, start, end in chunk:
                 here = order[start:end]
-                raw = self.block(group, at)[ids[here] - group.first_ids[at]]
+                raw = self.block(group, at, keep)[ids[here] - group.first_ids[at]]
                 wins[here] = group.encodings[at].wins(raw)
 
         workers = min(os.cpu_count() or 1, 8)
@@ -148,8 +150,8 @@ class BlockReader:
                 list(pool.map(answer, (places[i::workers] for i in range(workers))))
         return wins
 
-    def block(self, group: Group, at: int) -> Array:
-        """The raw values of a block, from the cache or from its file."""
+    def block(self, group: Group, at: int, keep: bool = True) -> Array:
+        """The raw values of a block, from the cache or from its file; `keep` puts them into the cache."""
         number = group.table.first_block + at
         with self._lock:
             values = self._cache.get(number)
@@ -157,6 +159,8 @@ class BlockReader:
                 self._cache.move_to_end(number)
                 return values
         values = self.load(group, at)
+        if not keep:
+            return values
         with self._lock:
             if number not in self._cache and not self._closed:
                 self._cache[number] = values
