@@ -63,12 +63,8 @@ class BuildExt(build_ext):
                 source = Path(folder, "probe.c")
                 source.write_text(PROBE, encoding="ascii")
                 try:
-                    objects = self.compiler.compile(
-                        [str(source)], output_dir=folder, extra_postargs=compile_args
-                    )
-                    self.compiler.link_executable(
-                        objects, "probe", output_dir=folder, extra_postargs=link_args
-                    )
+                    objects = self.compiler.compile([str(source)], output_dir=folder, extra_postargs=compile_args)
+                    self.compiler.link_executable(objects, "probe", output_dir=folder, extra_postargs=link_args)
                 except Exception:
                     continue
                 return compile_args, link_args

@@ -31,8 +31,7 @@ def worker(pieces: int, threads: int, tolerance: float | None) -> dict:
     cpu = time.process_time()
     solution = solve(plan)
     values = 2 * sum(  # two matrices; what a sweep reads and writes once at the very least
-        count * size
-        for (_, count), size in zip(solution.sweeps_per_component, slots(plan.rules), strict=True)
+        count * size for (_, count), size in zip(solution.sweeps_per_component, slots(plan.rules), strict=True)
     )
     return {
         "seconds": solution.seconds,
@@ -60,9 +59,7 @@ def slots(rules: Rules) -> list[int]:
 
 def solved(pieces: int, threads: int, tolerance: float | None = None) -> dict:
     question = json.dumps([pieces, threads, tolerance])
-    done = subprocess.run(
-        [sys.executable, __file__, "--worker", question], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, __file__, "--worker", question], capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 
 
@@ -98,16 +95,12 @@ def thesis_sweep(pieces: int, threads: int) -> float:
 def two_pieces_from_the_shell() -> float:
     """Seconds of `madn solve --pieces 2`, from start-up to exit."""
     began = time.perf_counter()
-    subprocess.run(
-        [sys.executable, "-m", "madn", "solve", "--pieces", "2", "--json"], capture_output=True, check=True
-    )
+    subprocess.run([sys.executable, "-m", "madn", "solve", "--pieces", "2", "--json"], capture_output=True, check=True)
     return time.perf_counter() - began
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -132,9 +125,7 @@ def main() -> None:
         "repeats": arguments.repeats,
         "three_pieces": {**many[0], "seconds": seconds, "ns_per_update": seconds * 1e9 / many[0]["updates"]},
         "three_pieces_each_run_seconds": [run["seconds"] for run in many],
-        "scaling_from_one_thread": median(
-            a["seconds"] / b["seconds"] for a, b in zip(one, many, strict=True)
-        ),
+        "scaling_from_one_thread": median(a["seconds"] / b["seconds"] for a, b in zip(one, many, strict=True)),
         "thesis": {
             "sweep_seconds_three_pieces": median(sweep),
             "sweeps_two_pieces_counted": counted,

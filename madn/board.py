@@ -205,9 +205,7 @@ def _side(squares: Iterable[SupportsIndex], name: str, rules: Rules) -> tuple[in
     side = tuple(sorted(_board_square(square, name) for square in squares))
     if side and not 0 <= side[0] <= side[-1] < rules.goal:
         wrong = side[0] if side[0] < 0 else side[-1]
-        raise InvalidBoardError(
-            f"{name} side: there is no square {_shown(wrong)}, only 0 to {rules.goal - 1}"
-        )
+        raise InvalidBoardError(f"{name} side: there is no square {_shown(wrong)}, only 0 to {rules.goal - 1}")
     if len(set(side)) < len(side):
         twice = next(a for a, b in pairwise(side) if a == b)
         raise InvalidBoardError(f"{name} side: two pieces on square {twice}")

@@ -115,9 +115,7 @@ def _finished(squares: tuple[int, ...], rules: Rules) -> bool:
     return len(squares) == rules.pieces and min(squares) >= rules.squares
 
 
-def ascii_board(
-    own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, caption: str, flip: bool = False
-) -> str:
+def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, caption: str, flip: bool = False) -> str:
     """Draw a board in plain text, with two lines below that say whose turn it is and what the signs mean."""
     cells = layout(rules)
     both = seats(own, other, rules, flip)
@@ -130,9 +128,7 @@ def ascii_board(
     for seat in both:
         for cell in (seat.side.path[square] for square in seat.squares):
             signs[cell] = signs[cell].replace(".", seat.letter)
-    lines = [
-        "".join(signs.get((x, y), "   ") for x in range(cells.width)).rstrip() for y in range(cells.height)
-    ]
+    lines = ["".join(signs.get((x, y), "   ") for x in range(cells.width)).rstrip() for y in range(cells.height)]
     status = ", ".join(f"{seat.letter} {seat.status} ({seat.boxed} in the box)" for seat in both)
     legend = "(.) A-square  [.] finish square  - free place in the box"
     return "\n".join([*lines, "", f"{status}: {caption}", legend])
@@ -194,9 +190,7 @@ def _places(seat: Seat, rules: Rules) -> str:
     """Say in words where the pieces of a side are."""
     main = [str(square) for square in seat.squares if square < rules.squares]
     home = [str(square) for square in seat.squares if square >= rules.squares]
-    return (
-        f"{seat.boxed} in the box, main field {', '.join(main) or 'none'}, finish {', '.join(home) or 'none'}"
-    )
+    return f"{seat.boxed} in the box, main field {', '.join(main) or 'none'}, finish {', '.join(home) or 'none'}"
 
 
 def _centre(cell: Cell) -> Cell:
@@ -225,8 +219,7 @@ def _ground(seat: Seat, rules: Rules) -> list[str]:
     )
     a_x, a_y = _centre(seat.side.path[0])
     letter = (
-        f'<text x="{a_x}" y="{a_y + CELL // 6}" font-size="{CELL // 2}" font-weight="bold" '
-        f'fill="{seat.dark}">A</text>'
+        f'<text x="{a_x}" y="{a_y + CELL // 6}" font-size="{CELL // 2}" font-weight="bold" fill="{seat.dark}">A</text>'
     )
     coloured = [seat.side.path[0], *seat.side.path[rules.squares :], *seat.side.box]
     return [panel, *(_disc(cell, seat.pale, seat.dark) for cell in coloured), letter]

@@ -53,8 +53,7 @@ def best_replies(rules: Rules, near) -> tuple[list[int], list[list[tuple[int, bo
     _, choices = positions(rules)
     still_open = [i for i, rolls in enumerate(choices) if rolls]
     best = [
-        [max(roll, key=lambda c: near[c[0]] if c[1] else 1 - near[c[0]]) for roll in choices[i]]
-        for i in still_open
+        [max(roll, key=lambda c: near[c[0]] if c[1] else 1 - near[c[0]]) for roll in choices[i]] for i in still_open
     ]
     return still_open, best
 

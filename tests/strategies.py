@@ -52,9 +52,7 @@ def rules(max_pieces: int = MAX_PIECES, max_squares: int = MAX_SQUARES) -> st.Se
 
 
 @st.composite
-def boards(
-    draw: st.DrawFn, games: st.SearchStrategy[Rules] | Rules | None = None, finished: bool = True
-) -> Board:
+def boards(draw: st.DrawFn, games: st.SearchStrategy[Rules] | Rules | None = None, finished: bool = True) -> Board:
     """Any position of a game drawn from `games`; without `finished`, only positions still being played."""
     if games is None:
         games = rules()

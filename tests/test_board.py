@@ -314,9 +314,7 @@ def test_what_is_not_a_roll(roll: int) -> None:
 def test_any_kind_of_whole_number_is_a_roll(board: Board, roll: int) -> None:
     legal = board.legal_moves(roll)
     assert board.legal_moves(np.int8(roll)) == legal
-    assert [board.after(move, np.uint64(roll)) for move in legal] == [
-        board.after(move, roll) for move in legal
-    ]
+    assert [board.after(move, np.uint64(roll)) for move in legal] == [board.after(move, roll) for move in legal]
 
 
 # Laws
@@ -368,9 +366,7 @@ def test_laws_of_moves_on_every_board(rules: Rules) -> None:
 def test_legal_moves_do_not_depend_on_the_other_side(board: Board, roll: int) -> None:
     assume(board.winner is None)
     alone = Board(board.own, (), board.rules)
-    assert [(m.start, m.end) for m in board.legal_moves(roll)] == [
-        (m.start, m.end) for m in alone.legal_moves(roll)
-    ]
+    assert [(m.start, m.end) for m in board.legal_moves(roll)] == [(m.start, m.end) for m in alone.legal_moves(roll)]
 
 
 @given(boards())

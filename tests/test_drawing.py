@@ -114,9 +114,7 @@ def test_svg_shows_the_board(board: Board, roll: int, flip: bool) -> None:
         pawns[pawn[0].text.split()[0]].append((x // CELL - 1, y // CELL - 1))  # type: ignore[union-attr]
     for name, squares in ((own, board.own), (other, board.other)):
         boxed = board.rules.pieces - len(squares)
-        assert sorted(pawns[name]) == sorted(
-            [*(seats[name].path[q] for q in squares), *seats[name].box[:boxed]]
-        )
+        assert sorted(pawns[name]) == sorted([*(seats[name].path[q] for q in squares), *seats[name].box[:boxed]])
     rings = [c for c in root.iter(SVG + "circle") if "stroke-dasharray" in c.attrib]
     assert len(rings) == (0 if move in (None, Move.PASS) else 2)
     if rings and move and move.end is not None:

@@ -78,8 +78,7 @@ def perft(position: Hashable, plies: int, successors: Successors) -> list[int]:
 def split(position: Hashable, plies: int, successors: Successors) -> str:
     """One line for each roll and move: how many ways go on below it. Two of these, compared, show a fault."""
     return "\n".join(
-        f"  {roll} {move}: {perft(there, plies - 1, successors)[-1]}"
-        for roll, move, there in successors(position)
+        f"  {roll} {move}: {perft(there, plies - 1, successors)[-1]}" for roll, move, there in successors(position)
     )
 
 
@@ -88,9 +87,7 @@ def check(text: str, counts: list[int], position: Hashable, successors: Successo
     for plies, expected in enumerate(counts, start=1):
         if found[plies] != expected:
             below = split(position, plies, successors)
-            pytest.fail(
-                f"perft({plies}) of {text} is {found[plies]}, not {expected}; by roll and move:\n{below}"
-            )
+            pytest.fail(f"perft({plies}) of {text} is {found[plies]}, not {expected}; by roll and move:\n{below}")
 
 
 @pytest.mark.parametrize(("rules", "text", "counts"), TABLE)

@@ -160,9 +160,7 @@ def test_compiled_agrees_with_plain_python_on_every_id(game):
     ranking, twin = Ranking(*game), ReferenceRanking(*game)
     assert ranking.positions == twin.positions
     own, other = ranking.unrank_many(np.arange(ranking.positions))
-    assert list(zip(own.tolist(), other.tolist(), strict=True)) == [
-        twin.unrank(z) for z in range(twin.positions)
-    ]
+    assert list(zip(own.tolist(), other.tolist(), strict=True)) == [twin.unrank(z) for z in range(twin.positions)]
 
 
 @given(ids())

@@ -17,9 +17,7 @@ def test_the_standard_game_is_the_default() -> None:
     assert Rules().goal == 44
 
 
-@pytest.mark.parametrize(
-    ("pieces", "positions"), [(1, 1723), (2, 747_435), (3, 145_248_343), (4, 16_053_053_985)]
-)
+@pytest.mark.parametrize(("pieces", "positions"), [(1, 1723), (2, 747_435), (3, 145_248_343), (4, 16_053_053_985)])
 def test_published_numbers_of_positions(pieces: int, positions: int) -> None:
     assert Rules(pieces=pieces).positions == positions
 

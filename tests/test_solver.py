@@ -102,8 +102,7 @@ def test_residual_is_what_the_plain_rules_say(rules, kernel):
     values = values_of(solution)
     boards, choices = reference_solver.positions(rules)
     errors = [
-        abs(reference_solver.backup(values, rolls) - values[i]) if rolls else 0.0
-        for i, rolls in enumerate(choices)
+        abs(reference_solver.backup(values, rolls) - values[i]) if rolls else 0.0 for i, rolls in enumerate(choices)
     ]
     assert solution.residual == pytest.approx(max(errors), abs=1e-15)
     here = Ranking(rules.pieces, rules.squares).rank(*solution.residual_board.masks)
@@ -183,9 +182,7 @@ def test_settled_groups_are_left_alone():
     solution = solve(plan)
     everything = sum(
         count * component_positions(rules, f, g)
-        for (f, g), (_, count) in zip(
-            components.components(rules), solution.sweeps_per_component, strict=True
-        )
+        for (f, g), (_, count) in zip(components.components(rules), solution.sweeps_per_component, strict=True)
     )
     assert solution.updates < 0.97 * everything
     assert solution.residual <= 1e-4
@@ -209,10 +206,7 @@ def test_directed_rounding_encloses_the_value(kernel):
             pass
         free = (rows.turned[:, None] & columns.masks[None, :]) == 0
         size = rows.size * columns.size
-        both = [
-            m[:size].reshape(rows.size, columns.size)[free]
-            for m in (component.matrices.L, component.matrices.R)
-        ]
+        both = [m[:size].reshape(rows.size, columns.size)[free] for m in (component.matrices.L, component.matrices.R)]
         bounds.append(np.concatenate(both).astype(np.int64))
     lower, nearest, upper = bounds
     assert (lower <= nearest).all()

@@ -113,9 +113,7 @@ class Settler:
         squares = rows.rules.squares
         a = int(rows.masks[place.row]) | rows.finish << squares
         b = int(columns.masks[place.column]) | columns.finish << squares
-        return (
-            Board.from_masks(b, a, rows.rules) if place.column_moves else Board.from_masks(a, b, rows.rules)
-        )
+        return Board.from_masks(b, a, rows.rules) if place.column_moves else Board.from_masks(a, b, rows.rules)
 
 
 def zone_text(pieces: int, finish: int) -> str:
