@@ -3,7 +3,7 @@
 STOP = 2 ** 31 - 1       # ends a list of ascending columns
 
 cdef enum:
-    SHARED = 4000        # chunks times columns from which a strip is worth more than one thread: about 0.4 ms
+    SHARED = 1700        # chunks times columns from which a strip is worth more than one thread: about 0.15 ms
 
 
 cdef class Component:
@@ -19,7 +19,7 @@ cdef class Component:
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
     cdef object inflow           # [group]
-    cdef int largest_strip, columns
+    cdef int largest_strip, most_chunks, columns
 
     def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
                  group_class, int ring, bint mirrored):
@@ -34,7 +34,11 @@ cdef class Component:
         t.strips = len(rows.class_start) - 1
         t.groups = len(group_class) - 1
         sizes = np.diff(rows.class_start)
-        chunks = np.concatenate([[0], np.cumsum((sizes + LANES - 1) // LANES)])
+        counts = (sizes + LANES - 1) // LANES
+        shared = (counts * columns.size >= SHARED) & (counts < 16)
+        counts += shared & (counts % 2 == 1)     # an even number of even chunks: two threads end together
+        chunks = np.concatenate([[0], np.cumsum(counts)])
+        self.most_chunks = int(counts.max())
         all_chunks = int(chunks.max())
         t.row_class = self.int32(rows.class_start)
         t.col_class = self.int32(columns.class_start)
@@ -119,8 +123,7 @@ cdef class Component:
         dtype = np.float64 if self.wide else np.int32
         if self.scratch is None or len(self.scratch) < threads:
             self.scratch = np.zeros((threads, 2 * (self.t.ring + self.t.widest) * LANES), dtype)
-            chunks = (self.largest_strip + LANES - 1) // LANES if self.t.mirrored else 1
-            self.aside = np.zeros((2, 2, chunks, self.largest_strip * LANES), dtype)
+            self.aside = np.zeros((2, 2, self.most_chunks if self.t.mirrored else 1, self.largest_strip * LANES), dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
                                       skip_below, bias)
@@ -148,11 +151,12 @@ cdef int prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job
     cdef double[:, ::1] moved = c.moved
     cdef double[:, ::1] pending = c.pending
     cdef int k, n = t.first_chunk[strip + 1] - t.first_chunk[strip]
+    cdef int first = t.row_class[strip], rows = t.row_class[strip + 1] - first
     for k in range(n):
         jobs[k] = like
         jobs[k].strip = strip
-        jobs[k].row = t.row_class[strip] + k * LANES
-        jobs[k].rows = min(<int>LANES, t.row_class[strip + 1] - jobs[k].row)
+        jobs[k].row = first + k * rows // n
+        jobs[k].rows = first + (k + 1) * rows // n - jobs[k].row
         jobs[k].pending = &pending[t.first_chunk[strip] + k, 0]
         jobs[k].moved = &moved[t.first_chunk[strip] + k, 0]
         if t.mirrored:
@@ -167,7 +171,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef double[:, ::1] by_strip = c.by_strip
     cdef double[::1] inflow = c.inflow
     cdef const int32_t[::1] in_order = c.in_order
-    cdef int most_chunks = (c.largest_strip + LANES - 1) // LANES
+    cdef int most_chunks = c.most_chunks
     cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
     cdef Job* jobs = <Job*>calloc(2 * most_chunks, sizeof(Job))
     cdef Job* now

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def turn(matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any], threads: int) -> None: ...
+def turn(matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any]) -> None: ...
 def unfold(
     L: NDArray[Any],
     R: NDArray[Any],

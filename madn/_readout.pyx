@@ -1,6 +1,5 @@
 """From the solver's matrices to other orders: the other side as rows, and the thesis' numbering."""
 
-from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
 ctypedef fused value_t:
@@ -11,23 +10,20 @@ cdef enum:
     TILE = 32
 
 
-def turn(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int threads):
-    """out[column][row] = -matrix[row][column]: the same values with the other side as rows."""
-    cdef int64_t tiles = (rows + TILE - 1) // TILE, k
+def turn(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out):
+    """out[column][row] = -matrix[row][column]: the same values with the other side as rows.
+
+    One thread: two took twice as long, writing to the same pages.
+    """
+    cdef int64_t r, c, a, b
     if rows * columns > min(matrix.shape[0], out.shape[0]):
         raise ValueError("the matrices are smaller than rows times columns")
     with nogil:
-        for k in prange(tiles, num_threads=threads, schedule="static"):
-            turn_rows(&matrix[0], rows, columns, &out[0], k * TILE, min(rows, (k + 1) * TILE))
-
-
-cdef void turn_rows(const value_t* matrix, int64_t rows, int64_t columns, value_t* out, int64_t first,
-                    int64_t end) noexcept nogil:
-    cdef int64_t a, b, c
-    for c in range(0, columns, 32):
-        for b in range(c, min(columns, c + TILE)):
-            for a in range(first, end):
-                out[b * rows + a] = -matrix[a * columns + b]
+        for r in range(0, rows, 32):
+            for c in range(0, columns, 32):
+                for b in range(c, min(columns, c + TILE)):
+                    for a in range(r, min(rows, r + TILE)):
+                        out[b * rows + a] = -matrix[a * columns + b]
 
 
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,

@@ -122,7 +122,7 @@ class Component:
         total = np.concatenate([[0], np.cumsum(lengths)])
         return np.diff(total[self.rows.class_start]) * 2
 
-    def results(self, threads: int) -> dict[tuple[int, int], Matrices]:
+    def results(self) -> dict[tuple[int, int], Matrices]:
         """What later components and the answer read: full matrices with either side as rows, where they are needed.
 
         Nothing moves into an empty finish zone, so matrices with that side as rows are needed only when both are.
@@ -136,8 +136,8 @@ class Component:
             _readout.unfold(m.L, m.R, m.start, m.first, square.L, square.R)
             return {(f, g): square}
         turned = Matrices.full(k, n, self.representation)
-        _readout.turn(m.R, n, k, turned.L, threads)
-        _readout.turn(m.L, n, k, turned.R, threads)
+        _readout.turn(m.R, n, k, turned.L)
+        _readout.turn(m.L, n, k, turned.R)
         return {(g, f): turned} if f == 0 else {(f, g): m, (g, f): turned}
 
 

@@ -37,7 +37,7 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
         sweeps.append((name, settler.sweeps))
         updates += settler.updates
         all_extremes.append(settler.extremes())
-        solved.update(settler.component.results(plan.threads))
+        solved.update(settler.component.results())
     extremes = all_extremes[0]
     for more in all_extremes[1:]:
         extremes = extremes.merged(more)
