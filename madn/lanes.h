@@ -2,7 +2,7 @@
  *
  * Every routine exists for int32 (suffix _i) and double (suffix _d). The plain C at the end says what each one
  * means; the AVX2 versions compute the same bits. They are written out because gcc 12 turns the plain loops over
- * sixteen sums into scalar code (measured: 7.5 ns instead of 1.5 ns per value for `best_total`).
+ * sixteen sums into scalar code (measured on the three-piece game: 16.5 ns a position update then, 10 ns now).
  */
 #ifndef MADN_LANES_H
 #define MADN_LANES_H
