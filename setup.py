@@ -75,14 +75,13 @@ class BuildExt(build_ext):
 def extension(name):
     return Extension(
         f"madn.{name}",
-        [f"madn/{name}.pyx"],
+        [f"madn/{name.replace('.', '/')}.pyx"],
         include_dirs=[numpy.get_include()],
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
     )
 
 
 names = ["_core", "_blocks", "_sweep", "_thesis", "_readout"] + (["_sweep_avx2"] if AVX2 else [])
-names = [name for name in names if Path("madn", f"{name}.pyx").exists()]
 
 setup(
     ext_modules=cythonize([extension(name) for name in names], compiler_directives=DIRECTIVES),

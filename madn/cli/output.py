@@ -11,8 +11,8 @@ from madn.rules import Rules
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
-def print_json(answer: Mapping[str, Any]) -> None:
-    """Print an answer as one JSON object, indented."""
+def print_json(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+    """Print an answer as one JSON object (a list of them for `reproduce`), indented."""
     click.echo(json.dumps(answer, indent=2, allow_nan=False))
 
 
