@@ -15,7 +15,7 @@ cdef class Component:
     cdef Tables t
     cdef list kept               # keeps the arrays alive that the tables point into
     cdef bint wide
-    cdef object L, R, scratch, aside, in_order
+    cdef object L, R, homes, scratch, aside, in_order
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
     cdef object inflow           # [group]
@@ -51,9 +51,9 @@ cdef class Component:
         t.row_kind = self.int8(rows.moves.kind)
         t.row_offset = self.int64(row_offset)
         t.row_loss = self.int8(2 * rows.moves.lost + rows.moves.lost_six)
-        t.row_pips = self.int32(rows.pips)
         t.row_turned = self.uint64(rows.turned)
-        t.row_without = self.int32(rows.without.ravel())
+        t.row_home = self.int32(rows.boxed_index[rows.without].ravel())
+        t.row_boxed = self.int32(rows.boxed_index)
         t.col_first = self.int32(columns.moves.first[::6])
         t.col_count = self.int8(np.diff(columns.moves.first))
         t.col_kind = self.int8(columns.moves.kind)
@@ -61,13 +61,18 @@ cdef class Component:
         t.col_loss = self.int8(2 * columns.moves.lost + columns.moves.lost_six)
         t.col_masks = self.uint64(columns.masks)
         t.slot = self.int32(slot)
-        states, home = zip(*columns.holders)
+        states = columns.holders
         starts = columns.class_start[group_class]
         ends = np.cumsum([0, *(len(of_square) + 1 for of_square in states)])     # each list ends with a stop
         t.hold_group = self.int32(np.concatenate([
             ends[q] + np.searchsorted(of_square, starts) for q, of_square in enumerate(states)]))
         t.hold_state = self.int32(np.concatenate([np.append(of_square, STOP) for of_square in states]))
-        t.hold_home = self.int32(np.concatenate([np.append(of_square, STOP) for of_square in home]))
+        t.boxed_group = self.int32(np.searchsorted(columns.boxed, starts))
+        t.boxed_state = self.int32(columns.boxed)
+        t.boxed_with = self.int32(columns.boxed_with.ravel())
+        t.home_stride = columns.size
+        self.homes = np.zeros(2 * len(rows.boxed) * columns.size + LANES, L.dtype)
+        t.homes = self.address(self.homes)
         for kind in range(MAX_KINDS):
             t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL
         for kind, (left, right) in enumerate(row_exits, 1):
@@ -142,7 +147,8 @@ cdef void run_job(const Tables* t, const Job* jobs, int n, const Job* next_jobs,
     if k < n:
         run_chunk(t, &jobs[k], L, R, scratch, &found[k])
     else:
-        set_aside(t, &next_jobs[k - n], L, R, in_order)
+        set_aside(t, &next_jobs[k - n], <value_t*>next_jobs[k - n].aside_l, <value_t*>next_jobs[k - n].aside_r,
+                  in_order)
 
 
 cdef int prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
@@ -196,7 +202,8 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
         next_n = prepare(c, first, aside[first % 2], like, jobs + first % 2 * most_chunks)
         if t.mirrored:
             for k in range(next_n):
-                set_aside(t, &jobs[first % 2 * most_chunks + k], &L[0], &R[0], &in_order[0])
+                now = jobs + first % 2 * most_chunks + k
+                set_aside(t, now, <value_t*>now.aside_l, <value_t*>now.aside_r, &in_order[0])
         for strip in range(first, end):
             n = next_n
             now = jobs + strip % 2 * most_chunks

@@ -13,7 +13,10 @@
 #
 # Where a and b stand on the same square there is no position. In L and R such a slot holds the value after the row
 # player's capture (b's piece went home); in the ring it holds the value after the column player's capture. The loops
-# then need no test.
+# then need no test. A captured piece leads to a state with a piece in the box, and those are few (a tenth for four
+# pieces): their rows are kept a second time, whole, as pairs in the column player's view, so that a capture by the
+# column player is one load:
+#     homes[h][b] = (-R[h][b], -L[h][b])
 
 import numpy as np
 
@@ -32,8 +35,8 @@ cdef extern from "lanes.h":
                   int32_t* ring) noexcept nogil
     void settle_d(const double* x, const double* y, const double* f, const double* g, double bias, uint32_t kept,
                   double* ring) noexcept nogil
-    void replace_i(int32_t* to, const int32_t* fresh, uint32_t ignored, int32_t* most) noexcept nogil
-    void replace_d(double* to, const double* fresh, uint32_t ignored, double* most) noexcept nogil
+    void replace_i(int32_t* to, const int32_t* fresh, uint32_t kept, int32_t* most) noexcept nogil
+    void replace_d(double* to, const double* fresh, uint32_t kept, double* most) noexcept nogil
     void prefetch(const void* address) noexcept nogil
     void transpose_i(const int32_t** rows, int32_t* out) noexcept nogil
     void transpose_d(const double** rows, double* out) noexcept nogil
@@ -68,9 +71,9 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int8_t* row_kind        # ... in which array each option's vector is ...
     const int64_t* row_offset     # ... and where
     const int8_t* row_loss
-    const int32_t* row_pips
     const uint64_t* row_turned
-    const int32_t* row_without
+    const int32_t* row_home       # [a, k]: the row of `homes` for a without its piece on the k-th square of `turned`
+    const int32_t* row_boxed      # the row of `homes` for a itself, or -1
     const int32_t* col_first
     const int8_t* col_count
     const int8_t* col_kind
@@ -79,8 +82,12 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const uint64_t* col_masks
     const int32_t* slot           # place of column b in the ring
     const int32_t* hold_group     # [square, g]: where group g begins among the columns that hold the square
-    const int32_t* hold_state     # those columns, ascending ...
-    const int32_t* hold_home      # ... and what each becomes without the piece there
+    const int32_t* hold_state     # those columns, ascending
+    const int32_t* boxed_group    # [g]: where group g begins among the columns with a piece in the box
+    const int32_t* boxed_state    # those columns, ascending ...
+    const int32_t* boxed_with     # ... and [square]: what each becomes with a boxed piece on the square
+    int64_t home_stride           # pairs of a row of `homes`
+    void* homes
     void* row_exit_l[MAX_KINDS]
     void* row_exit_r[MAX_KINDS]
     void* col_exit_l[MAX_KINDS]
@@ -143,44 +150,36 @@ cdef void describe(const Tables* t, int strip, int row, int rows, Chunk* chunk) 
             chunk.solve[3][loss][lane] = own / d
 
 
-cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L,
-                          const value_t* R, value_t* to_l, value_t* to_r, const int32_t* slot) noexcept nogil:
+cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
+                          const int32_t* slot) noexcept nogil:
     """Fill the slots of columns c0..c1-1 where both stand on one square with the value after the column's capture.
 
-    c0 lies in group g. A mirrored component keeps a pair exchanged where the captured row's class is the later one.
+    c0 lies in group g.
     """
-    cdef int lane, k, square, i, b, home, direct
-    cdef int64_t at
+    cdef int lane, k, square, i, b
     cdef uint64_t rest
+    cdef const value_t* pairs
     for lane in range(chunk.rows):
         rest = chunk.turned[lane]
         k = 0
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            home = t.row_without[(chunk.row + lane) * t.pieces + k]
+            pairs = <const value_t*>t.homes + 2 * t.home_stride * t.row_home[(chunk.row + lane) * t.pieces + k]
             k += 1
-            direct = t.row_class[t.row_pips[home]] if t.mirrored else 0
             i = t.hold_group[square * (t.groups + 1) + g]
             while t.hold_state[i] < c0:
                 i += 1
             b = t.hold_state[i]
-            while b < c1 and b < direct:
-                at = t.start[b] + home
-                to_l[<int64_t>slot[b] * LANES + lane] = L[at]
-                to_r[<int64_t>slot[b] * LANES + lane] = R[at]
-                i += 1
-                b = t.hold_state[i]
-            at = t.start[home]
             while b < c1:
-                to_l[<int64_t>slot[b] * LANES + lane] = -R[at + b]
-                to_r[<int64_t>slot[b] * LANES + lane] = -L[at + b]
+                to_l[<int64_t>slot[b] * LANES + lane] = pairs[2 * <int64_t>b]
+                to_r[<int64_t>slot[b] * LANES + lane] = pairs[2 * <int64_t>b + 1]
                 i += 1
                 b = t.hold_state[i]
 
 
-cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int g, int c0, int c1, const value_t* L,
-                        const value_t* R, value_t* ring_l, value_t* ring_r) noexcept nogil:
+cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int g, int c0, int c1, value_t* ring_l,
+                        value_t* ring_r) noexcept nogil:
     """`column_captures` into the ring; the rows' own class comes from what was set aside before the strip began."""
     cdef int b, end, lane
     cdef uint32_t both
@@ -199,7 +198,7 @@ cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int
                 ring_l[ring + lane] = aside_l[at + lane]
                 ring_r[ring + lane] = aside_r[at + lane]
         c0 = end
-    column_captures(t, chunk, g, c0, c1, L, R, ring_l, ring_r, t.slot)
+    column_captures(t, chunk, g, c0, c1, ring_l, ring_r, t.slot)
 
 
 cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
@@ -373,26 +372,57 @@ cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, v
         replace_d(to, fresh, ignored, most)
 
 
-cdef void row_captures(const Tables* t, const Chunk* chunk, value_t* L, value_t* R) noexcept nogil:
-    """Fill the slots of the chunk's rows where both stand on one square with the value after the row's capture."""
-    cdef int lane, square, i, b, home
-    cdef int c0 = t.col_class[chunk.strip] if t.mirrored else 0
+cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value_t* L, value_t* R,
+                       const value_t* ring_l, const value_t* ring_r) noexcept nogil:
+    """Group g, from column c0 on, is new: fill the slots of these rows whose captures lead there."""
+    cdef int lane, square, i, b, h
+    cdef int lowest = t.col_class[chunk.strip] if t.mirrored else 0
+    cdef int64_t at, ring
     cdef uint64_t rest
-    cdef value_t* to_l
-    cdef value_t* to_r
+    for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+        h = t.boxed_state[i]
+        if h < c0:
+            continue
+        ring = <int64_t>t.slot[h] * LANES
+        for lane in range(chunk.rows):
+            rest = chunk.turned[lane] & ~t.col_masks[h]
+            while rest:
+                square = madn_lowest(rest)
+                rest &= rest - 1
+                b = t.boxed_with[i * t.squares + square]
+                if b >= lowest:
+                    at = t.start[chunk.row + lane] + b
+                    L[at] = -ring_r[ring + lane]
+                    R[at] = -ring_l[ring + lane]
+
+
+cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
+                     const value_t* ring_l, const value_t* ring_r) noexcept nogil:
+    """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
+    cdef int lane, i, b, h
+    cdef const value_t* left
+    cdef const value_t* right
+    cdef value_t* pairs
+    cdef int64_t ring
     for lane in range(chunk.rows):
-        to_l = L + t.start[chunk.row + lane]
-        to_r = R + t.start[chunk.row + lane]
-        rest = chunk.turned[lane]
-        while rest:
-            square = madn_lowest(rest)
-            rest &= rest - 1
-            for i in range(t.hold_group[square * (t.groups + 1)], t.hold_group[square * (t.groups + 1) + t.groups]):
-                b = t.hold_state[i]
-                if b >= c0:
-                    home = t.hold_home[i]
-                    to_l[b] = to_l[home]
-                    to_r[b] = to_r[home]
+        h = t.row_boxed[chunk.row + lane]
+        if h >= 0:
+            left = L + t.start[chunk.row + lane]
+            right = R + t.start[chunk.row + lane]
+            pairs = <value_t*>t.homes + 2 * t.home_stride * h
+            for b in range(c0, c1):
+                pairs[2 * b] = -right[b]
+                pairs[2 * b + 1] = -left[b]
+    if t.mirrored:                    # the rows' own class has just been copied, by this chunk or another
+        for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+            h = t.boxed_state[i]
+            if h < t.col_class[chunk.strip + 1]:
+                continue
+            ring = <int64_t>t.slot[h] * LANES
+            pairs = <value_t*>t.homes + 2 * (t.home_stride * i + chunk.row)
+            for lane in range(chunk.rows):
+                pairs[2 * lane] = -ring_r[ring + lane]
+                pairs[2 * lane + 1] = -ring_l[ring + lane]
 
 
 cdef inline void note(Extreme* best, double value, int row, int column, bint column_moves) noexcept nogil:
@@ -471,7 +501,6 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
     cdef value_t* sums = ring_r + <int64_t>t.ring * LANES
     cdef int kind, g, j, c0, c1, have, earliest
     cdef int lowest = job.strip if t.mirrored else 0
-    cdef bint touched = False
     describe(t, job.strip, job.row, job.rows, &chunk)
     rows_l[0] = L
     rows_r[0] = R
@@ -497,21 +526,20 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
             earliest = t.col_class[lowest]
         if earliest < c0:
             load(t, &chunk, earliest, c0, L, R, ring_l, ring_r)
-            fill_captures(t, &chunk, job, group_of(t, earliest, g), earliest, c0, L, R, ring_l, ring_r)
+            fill_captures(t, &chunk, job, group_of(t, earliest, g), earliest, c0, ring_l, ring_r)
         if job.examine:
             load(t, &chunk, c0, c1, L, R, ring_l, ring_r)
-        fill_captures(t, &chunk, job, g, c0, c1, L, R, ring_l, ring_r)
+        fill_captures(t, &chunk, job, g, c0, c1, ring_l, ring_r)
         row_moves(t, &chunk, c0, c1, rows_l, rows_r, sums, sums + <int64_t>t.widest * LANES)
         if job.examine:
             examine(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, found)
         else:
             settle(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
             write_back(t, &chunk, c0, c1, L, R, ring_l, ring_r, found)
+            row_captures(t, &chunk, g, c0, L, R, ring_l, ring_r)
+            keep_homes(t, &chunk, g, c0, c1, L, R, ring_l, ring_r)
             job.moved[g] = found.change
-            touched = True
         have = c1
-    if touched:
-        row_captures(t, &chunk, L, R)
 
 
 cdef inline int group_of(const Tables* t, int column, int g) noexcept nogil:
@@ -521,14 +549,13 @@ cdef inline int group_of(const Tables* t, int column, int g) noexcept nogil:
     return g
 
 
-cdef void set_aside(const Tables* t, const Job* job, const value_t* L, const value_t* R,
+cdef void set_aside(const Tables* t, const Job* job, value_t* aside_l, value_t* aside_r,
                     const int32_t* in_order) noexcept nogil:
     """Note the captures inside the rows' own class while the strip is still as the last sweep left it."""
     cdef Chunk chunk
     cdef int c0 = t.col_class[job.strip], c1 = t.col_class[job.strip + 1]
     describe(t, job.strip, job.row, job.rows, &chunk)
-    column_captures(t, &chunk, group_of(t, c0, t.groups - 1), c0, c1, L, R, <value_t*>job.aside_l,
-                    <value_t*>job.aside_r, in_order - c0)
+    column_captures(t, &chunk, group_of(t, c0, t.groups - 1), c0, c1, aside_l, aside_r, in_order - c0)
 
 
 cdef void gather_inflow(const Tables* t, int strip, const double* moved, double* inflow) noexcept nogil:

@@ -245,12 +245,12 @@ PLAIN_LANES(double, d, AS_IT_IS)
                                  uint32_t kept, T *ring) {                                                           \
         store_##S(ring, either_##S(load_##S(ring), negative_##S(combine_##S(x, y, f, g, bias)), kept));              \
     }                                                                                                                \
-    /* Put -fresh where `to` is; `most` collects the largest change of the lanes not in `ignored`. */               \
-    LANES_INLINE void replace_##S(T *to, const T *fresh, uint32_t ignored, T *most) {                                \
-        const lanes_##S now = negative_##S(load_##S(fresh)), old = load_##S(to);                                     \
+    /* Put -fresh where `to` is, except in the lanes of `kept`; `most` collects the largest change. */              \
+    LANES_INLINE void replace_##S(T *to, const T *fresh, uint32_t kept, T *most) {                                   \
+        const lanes_##S old = load_##S(to), now = either_##S(old, negative_##S(load_##S(fresh)), kept);              \
         const lanes_##S up = add_##S(now, negative_##S(old));                                                        \
-        const lanes_##S change = max_##S(up, negative_##S(up)), before = load_##S(most);                             \
-        store_##S(most, either_##S(before, max_##S(before, change), ignored));                                       \
+        const lanes_##S change = max_##S(up, negative_##S(up));                                                      \
+        store_##S(most, max_##S(load_##S(most), change));                                                            \
         store_##S(to, now);                                                                                          \
     }
 KERNEL_LANES(int32_t, i)

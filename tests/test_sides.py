@@ -82,10 +82,17 @@ def test_moves_inside_a_side_lower_its_pips(rules):
 def test_captured_states(rules):
     half = rules.squares // 2
     for side in sides(rules):
-        for q, (states, captured) in enumerate(side.holders):
-            assert (side.masks[captured] == side.masks[states] ^ np.uint64(1 << q)).all()
-            assert (side.pips[captured] > side.pips[states]).all()
-            assert len(states) == sum(int(m) >> q & 1 for m in side.masks)
+        pieces = [int(mask).bit_count() for mask in side.masks]
+        assert side.boxed.tolist() == [i for i, count in enumerate(pieces) if count < side.open_pieces]
+        assert (side.boxed_index[side.boxed] == np.arange(len(side.boxed))).all()
+        assert (side.boxed_index >= 0).sum() == len(side.boxed)
+        for q, states in enumerate(side.holders):
+            assert states.tolist() == [i for i, mask in enumerate(side.masks) if int(mask) >> q & 1]
+            free = side.boxed[side.boxed_with[:, q] >= 0]
+            entered = side.boxed_with[:, q][side.boxed_with[:, q] >= 0]
+            assert (side.masks[entered] == side.masks[free] | np.uint64(1 << q)).all()
+            assert (side.pips[entered] < side.pips[free]).all()
+            assert sorted(entered.tolist()) == states.tolist()
         for i in range(0, side.size, max(1, side.size // 50)):
             turned = int(side.turned[i])
             squares = [q for q in range(rules.squares) if turned >> q & 1]

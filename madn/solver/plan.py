@@ -85,7 +85,10 @@ def make_plan(
     sizes = {f: side_size(rules, f) for f in finish_zones(rules)}
     pairs = components(rules)
     largest = max(component_positions(rules, f, g) for f, g in pairs)
-    needed = positions * ITEM["float64"] if method == "thesis" else _tiles_memory(sizes, pairs, ITEM[representation])
+    boxed = {f: sizes[f] - math.comb(rules.squares, rules.pieces - f.bit_count()) for f in sizes}
+    needed = (
+        positions * ITEM["float64"] if method == "thesis" else _tiles_memory(sizes, boxed, pairs, ITEM[representation])
+    )
     return Plan(
         rules=rules,
         method=method,
@@ -141,12 +144,12 @@ def available_memory() -> int | None:
         return None
 
 
-def _tiles_memory(sizes: dict[int, int], pairs: list[tuple[int, int]], item: int) -> int:
+def _tiles_memory(sizes: dict[int, int], boxed: dict[int, int], pairs: list[tuple[int, int]], item: int) -> int:
     """The largest sum of what is kept and what is being solved, over the components in their order."""
     kept = peak = 0
     for f, g in pairs:
         rows, columns = sizes[f], sizes[g]
-        solving = 2 * rows * columns if f != g else rows * rows + 80 * rows
+        solving = (2 * rows * columns if f != g else rows * rows + 80 * rows) + 2 * boxed[f] * columns
         results = 0 if f == g == 0 else 2 * rows * columns
         peak = max(peak, kept + solving + results)
         kept += results if f in (0, g) else 2 * results

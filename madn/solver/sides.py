@@ -99,13 +99,30 @@ class Side:
         return out
 
     @cached_property
-    def holders(self) -> list[tuple[NDArray[np.int32], NDArray[np.int32]]]:
-        """For each square: the states that hold it, ascending, and each of them with that piece in the box."""
-        out = []
+    def holders(self) -> list[NDArray[np.int32]]:
+        """For each square: the states that hold it, ascending."""
+        return [np.flatnonzero(self.masks & np.uint64(1 << q)).astype(np.int32) for q in range(self.rules.squares)]
+
+    @cached_property
+    def boxed(self) -> NDArray[np.int32]:
+        """The states with a piece in the box, ascending: what a capture leads to."""
+        return np.flatnonzero(np.bitwise_count(self.masks) < self.open_pieces).astype(np.int32)
+
+    @cached_property
+    def boxed_index(self) -> NDArray[np.int32]:
+        """The place of each state in `boxed`, or -1."""
+        out = np.full(self.size, -1, np.int32)
+        out[self.boxed] = np.arange(len(self.boxed))
+        return out
+
+    @cached_property
+    def boxed_with(self) -> NDArray[np.int32]:
+        """`boxed_with[i, q]`: state boxed[i] with a piece of the box on square q, or -1 if the square is held."""
+        out = np.full((len(self.boxed), self.rules.squares), -1, np.int32)
         for q in range(self.rules.squares):
             bit = np.uint64(1 << q)
-            states = np.flatnonzero(self.masks & bit).astype(np.int32)
-            out.append((states, self.index(self.masks[states] ^ bit)))
+            free = np.flatnonzero((self.masks[self.boxed] & bit) == 0)
+            out[free, q] = self.index(self.masks[self.boxed[free]] | bit)
         return out
 
     @cached_property
