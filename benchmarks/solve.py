@@ -51,7 +51,7 @@ def worker(pieces: int, threads: int, tolerance: float | None) -> dict:
 def slots(rules: Rules) -> list[int]:
     """Values of one matrix of each component."""
     from madn.solver.components import components
-    from madn.solver.plan import side_size
+    from madn.solver.footprint import side_size
 
     sizes = [(f, g, side_size(rules, f) * side_size(rules, g)) for f, g in components(rules)]
     return [n if f != g else n // 2 for f, g, n in sizes]

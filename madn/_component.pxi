@@ -73,6 +73,7 @@ cdef class Component:
         t.home_stride = columns.size
         self.homes = np.zeros(2 * len(rows.boxed) * columns.size + LANES, L.dtype)
         t.homes = self.address(self.homes)
+        t.exit_row = 0
         for kind in range(MAX_KINDS):
             t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL
         for kind, (left, right) in enumerate(row_exits, 1):
@@ -110,14 +111,41 @@ cdef class Component:
         return &view[0]
 
     cdef void* address(self, array) except NULL:
+        self.kept.append(array)
+        return self.where(array)
+
+    cdef void* where(self, array) except NULL:
         cdef const int32_t[::1] narrow
         cdef const double[::1] wide
-        self.kept.append(array)
         if self.wide:
             wide = array
             return <void*>&wide[0]
         narrow = array
         return <void*>&narrow[0]
+
+    def set_column_exits(self, column_exits, int first_row):
+        """Let the column player's moves to other finish zones lead to these vectors, which begin with `first_row`."""
+        self.t.exit_row = first_row
+        for kind, (left, right) in enumerate(column_exits, 1):
+            self.t.col_exit_l[kind] = self.where(left)
+            self.t.col_exit_r[kind] = self.where(right)
+
+    def accounts(self, int strip):
+        """Views of what a strip remembers between sweeps: by chunk and group, and by group."""
+        return self.pending[self.t.first_chunk[strip]:self.t.first_chunk[strip + 1]], self.by_strip[strip]
+
+    def restore(self, int strip):
+        """Copy what captures lead to out of the matrices, for a strip that was not computed here."""
+        cdef int32_t[::1] narrow_l, narrow_r
+        cdef double[::1] wide_l, wide_r
+        if self.wide:
+            wide_l, wide_r = self.L, self.R
+            with nogil:
+                restore_homes(&self.t, strip, &wide_l[0], &wide_r[0])
+        else:
+            narrow_l, narrow_r = self.L, self.R
+            with nogil:
+                restore_homes(&self.t, strip, &narrow_l[0], &narrow_r[0])
 
     def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double bias=0.0):
         """Pass over strips first..end-1 and return what was found, in stored units.

@@ -92,6 +92,7 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     void* row_exit_r[MAX_KINDS]
     void* col_exit_l[MAX_KINDS]
     void* col_exit_r[MAX_KINDS]
+    int exit_row                  # the row that the vectors of column exits begin with
 
 
 cdef struct Chunk:       # what the loops need to know about its rows
@@ -425,6 +426,28 @@ cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1,
                 pairs[2 * lane + 1] = -ring_l[ring + lane]
 
 
+cdef void restore_homes(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
+    """As `keep_homes`, for a whole strip and from the matrices."""
+    cdef int a, b, i, h, first = t.col_class[strip] if t.mirrored else 0, end = t.col_class[t.group_class[t.groups]]
+    cdef const value_t* left
+    cdef const value_t* right
+    cdef value_t* homes = <value_t*>t.homes
+    for a in range(t.row_class[strip], t.row_class[strip + 1]):
+        left = L + t.start[a]
+        right = R + t.start[a]
+        h = t.row_boxed[a]
+        if h >= 0:
+            for b in range(first, end):
+                homes[2 * (t.home_stride * h + b)] = -right[b]
+                homes[2 * (t.home_stride * h + b) + 1] = -left[b]
+        if t.mirrored:
+            for i in range(t.boxed_group[t.groups]):
+                b = t.boxed_state[i]
+                if b >= t.col_class[strip + 1]:
+                    homes[2 * (t.home_stride * i + a)] = left[b]
+                    homes[2 * (t.home_stride * i + a) + 1] = right[b]
+
+
 cdef inline void note(Extreme* best, double value, int row, int column, bint column_moves) noexcept nogil:
     best.value = value
     best.row = row
@@ -509,8 +532,8 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
     for kind in range(1, MAX_KINDS):
         rows_l[kind] = <const value_t*>t.row_exit_l[kind]
         rows_r[kind] = <const value_t*>t.row_exit_r[kind]
-        cols_l[kind] = <const value_t*>t.col_exit_l[kind] + job.row
-        cols_r[kind] = <const value_t*>t.col_exit_r[kind] + job.row
+        cols_l[kind] = <const value_t*>t.col_exit_l[kind] + job.row - t.exit_row
+        cols_r[kind] = <const value_t*>t.col_exit_r[kind] + job.row - t.exit_row
     have = 0                          # the ring holds the columns before this one that are in reach
     for g in range(t.groups):
         if t.group_class[g + 1] <= lowest:

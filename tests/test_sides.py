@@ -7,7 +7,7 @@ import pytest
 
 from madn import Board, Rules
 from madn.solver.components import column_groups, components, finish_zones, ring_size
-from madn.solver.plan import side_size
+from madn.solver.footprint import side_size
 from madn.solver.sides import TERMINAL, Side
 
 GAMES = [Rules(1, 8), Rules(2, 10), Rules(3, 8), Rules(4, 8), Rules(2, 40)]

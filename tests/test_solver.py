@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from madn import Board, ResourceError, Rules
 from madn._core import Ranking
 from madn.solver import PlanError, Solution, components, make_plan, solve
+from madn.solver.footprint import component_positions
 from madn.solver.kernels import available
-from madn.solver.plan import component_positions
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
 KERNELS = available()

@@ -1,6 +1,6 @@
 """Components: pairs of finish zones, the arrays that hold them, and what they need of each other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -18,6 +18,7 @@ HALF = {
 }  # one half in stored units; six fixed32 values add up inside 32 bits
 DTYPE: dict[str, Any] = {"fixed32": np.int32, "float64": np.float64}
 GROUP = 256  # columns that are visited, or left alone, together
+SLICE = 10_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
 
 Values: TypeAlias = NDArray[Any]
 
@@ -27,8 +28,11 @@ def finish_zones(rules: Rules) -> range:
     return range((1 << rules.pieces) - 1)
 
 
-def components(rules: Rules) -> list[tuple[int, int]]:
-    """The pairs of finish zones to solve, most advanced first, each with its larger side first."""
+def components(rules: Rules, start: tuple[int, int] = (0, 0)) -> list[tuple[int, int]]:
+    """The pairs of finish zones to solve, most advanced first, each with its larger side first.
+
+    Only those that a position with the finish zones `start` can lead to: by default all.
+    """
 
     def advance(zone: int) -> tuple[int, int]:
         return zone.bit_count(), sum(i for i in range(rules.pieces) if zone >> i & 1)
@@ -38,7 +42,22 @@ def components(rules: Rules) -> list[tuple[int, int]]:
         return -(n1 + n2), -(s1 + s2), pair
 
     zones = sorted(finish_zones(rules), key=advance)
-    return sorted(((f, g) for i, f in enumerate(zones) for g in zones[i:]), key=order)
+    reach = [later_zones(rules, zone) for zone in start]
+    pairs = ((f, g) for i, f in enumerate(zones) for g in zones[i:])
+    return sorted((p for p in pairs if any(p[k] in reach[0] and p[1 - k] in reach[1] for k in range(2))), key=order)
+
+
+def later_zones(rules: Rules, zone: int) -> set[int]:
+    """The finish zones that a side with this one can come to have, itself included; the full one is left out.
+
+    Pieces in the finish zone only move forward and never leave it: counted from its far end, there are never fewer.
+    """
+
+    def from_the_end(other: int) -> list[int]:
+        return [(other >> i).bit_count() for i in range(rules.pieces)]
+
+    before = from_the_end(zone)
+    return {f for f in finish_zones(rules) if all(x >= y for x, y in zip(from_the_end(f), before, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -90,16 +109,17 @@ class Component:
         groups = column_groups(columns)
         ring = ring_size(columns, groups)
         slot = np.arange(columns.size, dtype=np.int32) % ring
-        row_exits = [self._exit(f, columns.finish, solved) for f in rows.moves.exits]
-        column_exits = [self._exit(f, rows.finish, solved) for f in columns.moves.exits]
+        size = max(rows.size, columns.size)
+        row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
+        column_exits = [whole_exit(f, rows.finish, size, representation, solved) for f in columns.moves.exits]
         self.kernel = kernels.Component(
             rows=rows,
             columns=columns,
             L=self.matrices.L,
             R=self.matrices.R,
             start=self.matrices.start,
-            row_offset=_offsets(rows, self.matrices.start, row_exits),
-            column_offset=_offsets(columns, slot.astype(np.int64) * kernels.WIDTH, column_exits),
+            row_offset=offsets(rows, self.matrices.start, [m.start for m in row_exits]),
+            column_offset=offsets(columns, slot.astype(np.int64) * kernels.WIDTH, [m.start for m in column_exits]),
             row_exits=[(m.L, m.R) for m in row_exits],
             column_exits=[(m.L, m.R) for m in column_exits],
             slot=slot,
@@ -108,19 +128,23 @@ class Component:
             mirrored=self.mirrored,
         )
 
-    def _exit(self, finish: int, other: int, solved: Mapping[tuple[int, int], Matrices]) -> Matrices:
-        """The values a move into another finish zone leads to; the full zone is a win."""
-        if finish != TERMINAL:
-            return solved[finish, other]
-        won = Matrices.full(1, max(self.rows.size, self.columns.size), self.representation)
-        won.L[:] = won.R[:] = HALF[self.representation]
-        return won
-
     def strip_slots(self) -> NDArray[np.int64]:
         """How many values each strip has: what a pass over it costs."""
         lengths = self.columns.size - self.matrices.first.astype(np.int64)
         total = np.concatenate([[0], np.cumsum(lengths)])
         return np.diff(total[self.rows.class_start]) * 2
+
+    def passes(self, first: int, threads: int, examine: bool, skip_below: float) -> Iterator[tuple[int, Any]]:
+        """Sweep (or examine) the strips from `first` on; yields the next strip and what the kernel found.
+
+        It does so in slices, so that Ctrl-C is heard.
+        """
+        work = np.cumsum(self.strip_slots())
+        while first < self.strips:
+            before = work[first - 1] if first else 0
+            end = max(first + 1, int(np.searchsorted(work, before + SLICE, side="right")))
+            yield end, self.kernel.run(first, end, threads, examine, skip_below)
+            first = end
 
     def results(self) -> dict[tuple[int, int], Matrices]:
         """What later components and the answer read: full matrices with either side as rows, where they are needed.
@@ -156,11 +180,22 @@ def ring_size(side: Side, groups: NDArray[np.int32]) -> int:
     return int((side.class_start[groups[1:]] - first).max())
 
 
-def _offsets(side: Side, own: NDArray[np.int64], exits: list[Matrices]) -> NDArray[np.int64]:
+def whole_exit(
+    finish: int, other: int, size: int, representation: str, solved: Mapping[tuple[int, int], Matrices]
+) -> Matrices:
+    """The values that a move into another finish zone leads to; the full zone is a win against all `size` states."""
+    if finish != TERMINAL:
+        return solved[finish, other]
+    won = Matrices.full(1, size, representation)
+    won.L[:] = won.R[:] = HALF[representation]
+    return won
+
+
+def offsets(side: Side, own: NDArray[np.int64], exits: list[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Where the vector of each move option begins, in the side's own array or in that of an exit."""
     moves = side.moves
     offset = own[np.where(moves.kind == 0, moves.row, 0)]
-    for kind, matrices in enumerate(exits, 1):
+    for kind, start in enumerate(exits, 1):
         there = moves.kind == kind
-        offset[there] = matrices.start[moves.row[there]]
+        offset[there] = start[moves.row[there]]
     return offset

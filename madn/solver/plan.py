@@ -2,13 +2,16 @@
 
 import math
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from madn import _core
+from madn.board import Board
 from madn.errors import MadnError, ResourceError
 from madn.rules import Rules
-from madn.solver.components import components, finish_zones
+from madn.solver.components import components
+from madn.solver.footprint import component_positions, memory_by_parts, memory_in_one
 
 METHODS = ("tiles", "thesis")
 MOST_PIECES = 4
@@ -25,7 +28,11 @@ class PlanError(MadnError, ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` the most its database can take."""
+    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` the most its database can take.
+
+    `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
+    it from the directory `scratch`, which takes `scratch_bytes`. `board` is set if only what it can lead to is solved.
+    """
 
     rules: Rules
     method: str
@@ -38,6 +45,12 @@ class Plan:
     largest_component: int
     memory_bytes: int
     disk_bytes: int
+    pairs: tuple[tuple[int, int], ...]
+    streamed: frozenset[tuple[int, int]] = frozenset()
+    scratch: str | None = None
+    scratch_bytes: int = 0
+    resume: bool = False
+    board: str | None = None
 
     def check_memory(self) -> None:
         """Raise ResourceError if the memory this takes is not there, or more than was allowed."""
@@ -59,12 +72,17 @@ def make_plan(
     tolerance: float | None = None,
     threads: int | None = None,
     memory: int | None = None,
+    board: str | None = None,
+    scratch: str | None = None,
+    resume: bool = False,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
 
     `tolerance` is the residual to reach: the largest |V - T(V)| over all positions. By default it is 1e-15 for games
     of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
-    large games, finer ones as 64-bit floats. `memory` limits the memory in bytes.
+    large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
+    solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
+    memory, and for work that can be taken up again with `resume`.
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -74,6 +92,10 @@ def make_plan(
         raise PlanError(f"threads must be at least 1, not {threads}")
     if memory is not None and memory < 1:
         raise PlanError(f"memory must be a positive number of bytes, not {memory}")
+    if method == "thesis" and (board is not None or scratch is not None):
+        raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
+    if resume and scratch is None:
+        raise PlanError("to resume, the scratch directory of the earlier run is needed")
     positions = rules.positions
     small = positions <= SMALL_GAME
     if tolerance is None:
@@ -82,13 +104,23 @@ def make_plan(
         raise PlanError(f"tolerance must be at least {FINEST['float64']:g}, not {tolerance:g}")
     fixed = method == "tiles" and not small and tolerance >= FINEST["fixed32"]
     representation = "fixed32" if fixed else "float64"
-    sizes = {f: side_size(rules, f) for f in finish_zones(rules)}
-    pairs = components(rules)
-    largest = max(component_positions(rules, f, g) for f, g in pairs)
-    boxed = {f: sizes[f] - math.comb(rules.squares, rules.pieces - f.bit_count()) for f in sizes}
-    needed = (
-        positions * ITEM["float64"] if method == "thesis" else _tiles_memory(sizes, boxed, pairs, ITEM[representation])
-    )
+    item = ITEM[representation]
+    start = Board.parse(board, rules) if board is not None else None
+    if start is not None and start.winner is not None:
+        raise PlanError(f"{board}: the game is over, there is nothing to solve")
+    own, other = start.masks if start else (0, 0)
+    pairs = components(rules, (own >> rules.squares, other >> rules.squares))
+    if start is not None:
+        positions = sum(component_positions(rules, f, g) for f, g in pairs)
+    streamed: frozenset[tuple[int, int]] = frozenset()
+    if method == "thesis":
+        needed = positions * ITEM["float64"]
+    elif scratch is None:
+        needed = memory_in_one(rules, pairs) * item
+    else:
+        limit = memory or available_memory() or sys.maxsize
+        needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
+        needed *= item
     return Plan(
         rules=rules,
         method=method,
@@ -98,26 +130,16 @@ def make_plan(
         memory_limit=memory,
         positions=positions,
         components=len(pairs),
-        largest_component=largest,
+        largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=positions * ITEM[representation] + (1 << 20),
+        disk_bytes=positions * item + (1 << 20),
+        pairs=tuple(pairs),
+        streamed=streamed,
+        scratch=scratch,
+        scratch_bytes=0 if scratch is None else 2 * positions * item,
+        resume=resume,
+        board=board,
     )
-
-
-def side_size(rules: Rules, finish: int) -> int:
-    """The number of states a side has with these finish squares occupied."""
-    return sum(math.comb(rules.squares, k) for k in range(rules.pieces - finish.bit_count() + 1))
-
-
-def component_positions(rules: Rules, f: int, g: int) -> int:
-    """The number of positions of a pair of finish zones, either side to move."""
-    S, P = rules.squares, rules.pieces
-    pairs = sum(
-        math.comb(S, m1) * math.comb(S - m1, m2)
-        for m1 in range(P - f.bit_count() + 1)
-        for m2 in range(min(P - g.bit_count(), S - m1) + 1)
-    )
-    return pairs if f == g else 2 * pairs
 
 
 def usable_threads() -> int:
@@ -142,18 +164,6 @@ def available_memory() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
-
-
-def _tiles_memory(sizes: dict[int, int], boxed: dict[int, int], pairs: list[tuple[int, int]], item: int) -> int:
-    """The largest sum of what is kept and what is being solved, over the components in their order."""
-    kept = peak = 0
-    for f, g in pairs:
-        rows, columns = sizes[f], sizes[g]
-        solving = (2 * rows * columns if f != g else rows * rows + 80 * rows) + 2 * boxed[f] * columns
-        results = 0 if f == g == 0 else 2 * rows * columns
-        peak = max(peak, kept + solving + results)
-        kept += results if f in (0, g) else 2 * results
-    return peak * item
 
 
 def _giga(size: int) -> str:

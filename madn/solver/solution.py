@@ -1,19 +1,22 @@
 """A solved game: its figures, and its values in the thesis' numbering."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn import _readout
-from madn._core import Ranking
 from madn.board import Board
 from madn.rules import Rules
 from madn.solver.components import HALF, Matrices
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
+from madn.solver.zones import Run, Zones
+
+NAMES = ("residual", "residual_board", "min", "min_board", "max", "max_board")
 
 
 class Place(NamedTuple):
@@ -64,6 +67,18 @@ class Extremes:
             board_at(found.most),
         )
 
+    def written(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return {name: getattr(self, name) if "board" not in name else str(getattr(self, name)) for name in NAMES}
+
+    @classmethod
+    def read(cls, written: dict[str, Any], rules: Rules) -> "Extremes":
+        """The inverse of `written`."""
+        found: dict[str, Any] = {
+            name: Board.parse(written[name], rules) if "board" in name else float(written[name]) for name in NAMES
+        }
+        return cls(**found)
+
     def merged(self, new: "Extremes") -> "Extremes":
         """The more extreme of both; the earlier one where they are equal."""
         r = new if new.residual > self.residual else self
@@ -95,6 +110,7 @@ class Solution:
     start: float
     extremes: Extremes
     values: Values
+    stack: ExitStack = field(default_factory=ExitStack)
 
     @property
     def rules(self) -> Rules:
@@ -145,6 +161,14 @@ class Solution:
         """Fill `out` with the values of IDs first, first + 1, …: int32 for 'fixed32', probabilities for 'float64'."""
         self.values.read(first, out)
 
+    def ranges(self) -> list[tuple[int, int]]:
+        """The IDs that were solved, as (first, count), ascending."""
+        return Zones(self.rules).ranges(self.plan.pairs) if self.plan.board else [(0, self.rules.positions)]
+
+    def close(self) -> None:
+        """Leave the scratch directory to others; values can be read no more if there is one."""
+        self.stack.close()
+
 
 class MatrixValues:
     """Values kept as matrices, read in the thesis' numbering."""
@@ -157,48 +181,35 @@ class MatrixValues:
         solved: dict[tuple[int, int], Matrices],
     ) -> None:
         self.rules, self.representation, self.sides, self.solved = rules, representation, sides, solved
-        self.ranking = Ranking(rules.pieces, rules.squares)
+        self.zones = Zones(rules)
         self.shift = 0.5 if representation == "float64" else 0.0
-        self._orders: dict[tuple[int, int], NDArray[np.int32]] = {}
-        self._zones = {
-            k: sorted(
-                (f for f in range(1 << rules.pieces) if f.bit_count() == k),
-                key=lambda f: [f >> i & 1 for i in range(rules.pieces)],
-            )
-            for k in range(rules.pieces + 1)
-        }
 
     def read(self, first: int, out: NDArray[Any]) -> None:
         """Fill `out` with the values of the IDs from `first` on."""
         filled = 0
         while filled < len(out):
-            filled += self._read_zone(first + filled, out[filled:])
+            run = self.zones.run(first + filled)
+            skip = first + filled - run.first
+            part = out[filled : filled + run.size - skip]
+            self._read_run(run, skip, part)
+            filled += len(part)
 
     def win(self, board: Board) -> float:
         """The winning probability of one position."""
         value = np.zeros(1, np.float64 if self.representation == "float64" else np.int32)
-        self.read(self.ranking.rank(*board.masks), value)
+        self.read(self.zones.ranking.rank(*board.masks), value)
         return float(value[0]) if self.representation == "float64" else 0.5 + float(value[0]) / 2**29
 
-    def _read_zone(self, id: int, out: NDArray[Any]) -> int:
-        """Fill as much of `out` as one pair of finish zones of one profile has from this ID on."""
-        p1, f1, p2, f2 = self.ranking.profile(id)
-        m1, m2 = p1 - f1, p2 - f2
-        zones1, zones2 = self._zones[f1], self._zones[f2]
-        size = self.rules.profile_size(p1, f1, p2, f2)
-        per_pair = size // (len(zones1) * len(zones2))
-        pair, skip = divmod(id - self.ranking.first(p1, f1, p2, f2), per_pair)
-        own, other = zones1[pair // len(zones2)], zones2[pair % len(zones2)]
-        out = out[: per_pair - skip]
+    def _read_run(self, run: Run, skip: int, out: NDArray[Any]) -> None:
+        """Fill `out` with the positions of a run after the first `skip`."""
         done = (1 << self.rules.pieces) - 1
-        if own == done or other == done:
+        if done in (run.own, run.other):
             half = HALF[self.representation]
-            out[:] = self.shift + (half if own == done else -half)
-            return len(out)
-        rows, columns = self.sides[own], self.sides[other]
-        row_order, column_order = self._order(own, m1), self._order(other, m2)
-        here = self.solved.get((own, other))
-        there = self.solved[other, own] if here is None else here
+            out[:] = self.shift + (half if run.own == done else -half)
+            return
+        rows, columns = self.sides[run.own], self.sides[run.other]
+        here = self.solved.get((run.own, run.other))
+        there = self.solved[run.other, run.own] if here is None else here
         from_column = np.full(rows.size, columns.size, np.int32) if here is None else here.first
         _readout.copy_rows(
             there.L,
@@ -207,25 +218,11 @@ class MatrixValues:
             there.R,
             there.start,
             rows.turned,
-            row_order,
+            self.zones.order(rows, run.own_pieces),
             columns.masks,
-            column_order,
-            per_pair // len(row_order),
+            self.zones.order(columns, run.other_pieces),
+            self.zones.width(run),
             skip,
             out,
             self.shift,
         )
-        return len(out)
-
-    def _order(self, finish: int, pieces: int) -> NDArray[np.int32]:
-        """The states of a side with so many pieces on the main field, by the rank of their combination."""
-        key = finish, pieces
-        if key not in self._orders:
-            side, S = self.sides[finish], self.rules.squares
-            count = np.bitwise_count(side.masks)
-            states = np.flatnonzero(count == pieces)
-            mirrored = np.zeros(len(states), np.uint64)  # square s is position S-1-s of the string
-            for q in range(S):
-                mirrored |= (side.masks[states] >> np.uint64(q) & np.uint64(1)) << np.uint64(S - 1 - q)
-            self._orders[key] = states[np.argsort(mirrored)].astype(np.int32)
-        return self._orders[key]

@@ -1,68 +1,150 @@
 """Method `tiles`: component after component, most advanced first, each swept until it settles."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 
 from madn.board import Board
-from madn.solver.components import HALF, Component, Matrices, components, finish_zones
-from madn.solver.plan import Plan, PlanError, component_positions
+from madn.rules import Rules
+from madn.solver.components import HALF, Component, Matrices
+from madn.solver.footprint import component_positions, exits
+from madn.solver.ordered import OrderedValues
+from madn.solver.plan import Plan, PlanError
+from madn.solver.scratch import Scratch, occupied
 from madn.solver.sides import Side
 from madn.solver.solution import Extremes, Found, MatrixValues, Place, Solution
+from madn.solver.streamed import Streamed
 
 EXPECTED_SWEEPS = {"fixed32": 12, "float64": 22}  # for the estimate of progress only
 MOST_SWEEPS = 2000
-SLICE = 10_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
 
 
 def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
     """Solve the game of a plan."""
     began = time.perf_counter()
-    rules = plan.rules
-    sides = {f: Side(rules, f) for f in finish_zones(rules)}
-    pairs = components(rules)
-    sizes = np.array([component_positions(rules, f, g) for f, g in pairs])
-    ends = np.cumsum(sizes)
-    solved: dict[tuple[int, int], Matrices] = {}
-    sweeps: list[tuple[str, int]] = []
-    all_extremes: list[Extremes] = []
-    updates = 0
-    for (f, g), size, end in zip(pairs, sizes, ends, strict=True):
-        name = f"{zone_text(rules.pieces, f)}/{zone_text(rules.pieces, g)}"
-        settler = Settler(Component(sides[f], sides[g], plan.representation, solved), plan)
+    with ExitStack() as stack:
+        scratch = stack.enter_context(occupied(plan)) if plan.scratch is not None else None
+        sides = scratch.sides if scratch else {f: Side(plan.rules, f) for pair in plan.pairs for f in pair}
+        sizes = np.array([component_positions(plan.rules, f, g) for f, g in plan.pairs])
+        ends = np.cumsum(sizes)
+        solved: dict[tuple[int, int], Matrices] = {}
+        figures: list[dict[str, Any]] = []
+        for pair, size, end in zip(plan.pairs, sizes, ends, strict=True):
+
+            def tell(fraction: float, before: int = end - size, size: int = size, pair: Any = pair) -> None:
+                progress(float((before + fraction * size) / ends[-1]), pair_text(plan.rules, pair))
+
+            figures.append(_solve_pair(plan, pair, sides, solved, scratch, tell))
+        extremes = Extremes.read(figures[0]["extremes"], plan.rules)
+        for more in figures[1:]:
+            extremes = extremes.merged(Extremes.read(more["extremes"], plan.rules))
+        values: OrderedValues | MatrixValues = (
+            OrderedValues(scratch) if scratch else MatrixValues(plan.rules, plan.representation, sides, solved)
+        )
+        start = Board.parse(plan.board, plan.rules) if plan.board is not None else Board.start(plan.rules)
+        return Solution(
+            plan=plan,
+            sweeps=max(part["sweeps"] for part in figures),
+            sweeps_per_component=[(part["component"], part["sweeps"]) for part in figures],
+            updates=sum(part["updates"] for part in figures),
+            seconds=time.perf_counter() - began,
+            start=values.win(start),
+            extremes=extremes,
+            values=values,
+            stack=stack.pop_all(),
+        )
+
+
+def _solve_pair(
+    plan: Plan,
+    pair: tuple[int, int],
+    sides: dict[int, Side],
+    solved: dict[tuple[int, int], Matrices],
+    scratch: Scratch | None,
+    tell: Callable[[float], None],
+) -> dict[str, Any]:
+    """Solve one component, or take it as an earlier run left it; return its figures."""
+    if scratch is not None:
+        earlier = scratch.done(pair)
+        if earlier is not None:
+            tell(1.0)
+            return earlier
+    f, g = pair
+    windows = {}
+    component: Component | Streamed
+    if scratch is not None:
+        windowed = pair in plan.streamed and f == g
+        _fetch(scratch, pair, solved, nothing=windowed)
+        if windowed:
+            windows = {x: scratch.open((f, x)) for x in sides[f].moves.exits}
+    if scratch is not None and pair in plan.streamed:
+        place = scratch.path(pair, "values" if f == g else "work")
+        component = Streamed(sides[f], sides[g], plan.representation, solved, windows, place, plan.threads)
+    else:
+        component = Component(sides[f], sides[g], plan.representation, solved)
+    settler = Settler(component, plan)
+    try:
         for fraction in settler.run():
-            progress(float((end - size + fraction * size) / ends[-1]), name)
-        sweeps.append((name, settler.sweeps))
-        updates += settler.updates
-        all_extremes.append(settler.extremes())
-        solved.update(settler.component.results())
-    extremes = all_extremes[0]
-    for more in all_extremes[1:]:
-        extremes = extremes.merged(more)
-    values = MatrixValues(rules, plan.representation, sides, solved)
-    return Solution(
-        plan=plan,
-        sweeps=max(count for _, count in sweeps),
-        sweeps_per_component=sweeps,
-        updates=updates,
-        seconds=time.perf_counter() - began,
-        start=values.win(Board.start(rules)),
-        extremes=extremes,
-        values=values,
-    )
+            tell(fraction)
+        figures = {
+            "component": pair_text(plan.rules, pair),
+            "sweeps": settler.sweeps,
+            "updates": settler.updates,
+            "extremes": settler.extremes().written(),
+        }
+        if scratch is not None:
+            scratch.save(pair, component, figures)
+        elif isinstance(component, Component):
+            solved.update(component.results())
+    finally:
+        settler.close()
+        for file in windows.values():
+            file.close()
+    return figures
+
+
+def _fetch(
+    scratch: Scratch, pair: tuple[int, int], solved: dict[tuple[int, int], Matrices], nothing: bool = False
+) -> None:
+    """Have exactly those solved components in memory that moves out of this one lead to."""
+    f, g = pair
+    rules = scratch.plan.rules
+    wanted = {(x, g) for x in exits(rules, f)} | {(x, f) for x in exits(rules, g)}
+    for key in list(solved):
+        if nothing or key not in wanted:
+            del solved[key]
+    for key in sorted(wanted - set(solved)) if not nothing else ():
+        solved[key] = scratch.load(*key)
 
 
 class Settler:
     """Brings the residual of one component within the tolerance."""
 
-    def __init__(self, component: Component, plan: Plan) -> None:
+    def __init__(self, component: Component | Streamed, plan: Plan) -> None:
         self.component, self.plan = component, plan
         self.unit = 2.0 * HALF[plan.representation]
         self.work = np.cumsum(component.strip_slots())
-        self.sweeps = self.updates = 0
+        self.sweeps = self.updates = 0  # sweeps that are complete
+        self.strip = 0  # the next strip of a sweep that is not
+        self.change = math.inf  # of the last sweep, or of this one so far
+        self.target = plan.tolerance * self.unit / 2
         self.found: Found | None = None
+        if isinstance(component, Streamed):
+            earlier = component.begin()
+            if earlier is not None:
+                self.sweeps, self.strip, self.updates = (int(earlier[k]) for k in ("sweeps", "strip", "updates"))
+                self.change, self.target = float(earlier["change"]), float(earlier["target"])
+                if self.strip == component.strips:
+                    self.sweeps, self.strip = self.sweeps + 1, 0
+
+    def close(self) -> None:
+        """Let go of the files of a streamed component."""
+        if isinstance(self.component, Streamed):
+            self.component.end()
 
     def run(self) -> Iterator[float]:
         """Sweep until the residual is small enough; yields the part of the work that is done, by estimate.
@@ -71,36 +153,34 @@ class Settler:
         tolerance each. The residual itself is then measured by a pass that only reads.
         """
         tolerance = self.plan.tolerance * self.unit
-        expected = EXPECTED_SWEEPS[self.plan.representation] + 1
-        target = tolerance / 2
         while self.sweeps < MOST_SWEEPS:
-            change = np.inf
-            while change > target and self.sweeps < MOST_SWEEPS:
-                change = 0.0
-                for part, (moved, computed) in self._pass(False, target):
-                    change = max(change, moved)
-                    self.updates += computed
-                    yield min(0.95, (self.sweeps + part) / expected)
-                self.sweeps += 1
+            while (self.strip or self.change > self.target) and self.sweeps < MOST_SWEEPS:
+                yield from self._sweep()
             self.found = None
-            for part, places in self._pass(True, 0.0):
+            for end, places in self.component.passes(0, self.plan.threads, True, 0.0):
                 found = Found(*(Place(*place) for place in places))
                 self.found = self.found.merged(found) if self.found else found
-                yield 0.95 + 0.05 * part
+                yield 0.95 + 0.05 * float(self.work[end - 1] / self.work[-1])
             if self.found and self.found.residual.value / 6 <= tolerance:
                 return
-            target /= 2
+            self.target /= 2
+            self.change = math.inf
         raise PlanError(f"a residual of {self.plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
 
-    def _pass(self, examine: bool, skip_below: float) -> Iterator[tuple[float, Any]]:
-        """One pass in slices, so that Ctrl-C is heard; yields (part done, what the kernel found)."""
-        component, first = self.component, 0
-        while first < component.strips:
-            before = self.work[first - 1] if first else 0
-            end = max(first + 1, int(np.searchsorted(self.work, before + SLICE, side="right")))
-            found = component.kernel.run(first, end, self.plan.threads, examine, skip_below)
-            yield float(self.work[end - 1] / self.work[-1]), found
-            first = end
+    def _sweep(self) -> Iterator[float]:
+        """One sweep, or the rest of one that an earlier run began."""
+        expected = EXPECTED_SWEEPS[self.plan.representation] + 1
+        if self.strip == 0:
+            self.change = 0.0
+        for end, (moved, computed) in self.component.passes(self.strip, self.plan.threads, False, self.target):
+            self.change = max(self.change, moved)
+            self.updates += computed
+            self.strip = end
+            if isinstance(self.component, Streamed):
+                state = ("sweeps", "strip", "updates", "change", "target")
+                self.component.commit(end - 1, {name: getattr(self, name) for name in state})
+            yield min(0.95, (self.sweeps + float(self.work[end - 1] / self.work[-1])) / expected)
+        self.sweeps, self.strip = self.sweeps + 1, 0
 
     def extremes(self) -> Extremes:
         """What the last reading pass found, as probabilities and boards."""
@@ -116,6 +196,6 @@ class Settler:
         return Board.from_masks(b, a, rows.rules) if place.column_moves else Board.from_masks(a, b, rows.rules)
 
 
-def zone_text(pieces: int, finish: int) -> str:
-    """A finish zone as people draw it: `o` for a piece, `.` for a free square."""
-    return "".join("o" if finish >> i & 1 else "." for i in range(pieces))
+def pair_text(rules: Rules, pair: tuple[int, int]) -> str:
+    """A component as people draw it: both finish zones, `o` for a piece, `.` for a free square."""
+    return "/".join("".join("o" if zone >> i & 1 else "." for i in range(rules.pieces)) for zone in pair)

@@ -1,0 +1,120 @@
+"""How many positions and values components have, counted without making them."""
+
+import math
+from functools import cache
+
+from madn.rules import DIE, Rules
+from madn.solver.components import GROUP, later_zones
+
+SLOTS = 8  # strips of a streamed component in memory: six before, the one being computed, the next
+WIDTH = 16  # of the kernels' vectors
+
+Pair = tuple[int, int]
+
+
+def side_size(rules: Rules, finish: int) -> int:
+    """The number of states a side has with these finish squares occupied."""
+    return sum(math.comb(rules.squares, k) for k in range(rules.pieces - finish.bit_count() + 1))
+
+
+def component_positions(rules: Rules, f: int, g: int) -> int:
+    """The number of positions of a pair of finish zones, either side to move."""
+    S, P = rules.squares, rules.pieces
+    pairs = sum(
+        math.comb(S, m1) * math.comb(S - m1, m2)
+        for m1 in range(P - f.bit_count() + 1)
+        for m2 in range(min(P - g.bit_count(), S - m1) + 1)
+    )
+    return pairs if f == g else 2 * pairs
+
+
+def boxed_size(rules: Rules, finish: int) -> int:
+    """The number of those with a piece in the box."""
+    return side_size(rules, finish) - math.comb(rules.squares, rules.pieces - finish.bit_count())
+
+
+@cache
+def class_sizes(rules: Rules, pieces: int) -> list[int]:
+    """How many states of a side with so many pieces outside its finish zone have 0, 1, 2, ... pips."""
+    S = rules.squares
+    ways: dict[tuple[int, int], int] = {(0, (S + 1) * pieces): 1}  # (pieces on the field, pips): states
+    for square in range(S):
+        grown = dict(ways)
+        for (count, pips), number in ways.items():
+            if count < pieces:
+                key = count + 1, pips - square - 1
+                grown[key] = grown.get(key, 0) + number
+        ways = grown
+    out = [0] * ((S + 1) * pieces + 1)
+    for (_, pips), number in ways.items():
+        out[pips] += number
+    return out
+
+
+def exits(rules: Rules, finish: int) -> list[int]:
+    """The finish zones that a side can move to from this one in one move, the full one left out."""
+    one_move = []
+    for other in later_zones(rules, finish) - {finish}:
+        left, entered = finish & ~other, other & ~finish
+        steps = entered.bit_length() - left.bit_length()
+        if entered.bit_count() == 1 and left.bit_count() <= 1 and (left == 0 or steps <= DIE):
+            one_move.append(other)
+    return sorted(one_move)
+
+
+def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
+    """Values in memory when every solved component stays there: the most at any time."""
+    kept = peak = 0
+    for f, g in pairs:
+        results = 0 if f == g == 0 else 2 * side_size(rules, f) * side_size(rules, g)
+        peak = max(peak, kept + _solving(rules, f, g) + results)
+        kept += results if f in (0, g) else 2 * results
+    return peak
+
+
+def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, frozenset[Pair]]:
+    """Values in memory when solved components are on disk, and which components have to be streamed for that.
+
+    Only the two largest kinds are ever streamed: both sides with nothing finished, or one of them with one piece.
+    """
+    peak, streamed = 0, set()
+    for f, g in pairs:
+        exits_here = _exits_memory(rules, f, g)
+        needed = _solving(rules, f, g) + exits_here + 2 * side_size(rules, f) * side_size(rules, g)
+        if needed > limit and f == 0 and g.bit_count() <= 1 and rules.pieces > 1:
+            needed = _streaming(rules, f, g) + (exits_here if f != g else _windows(rules))
+            streamed.add((f, g))
+        peak = max(peak, needed)
+    return peak, frozenset(streamed)
+
+
+def _solving(rules: Rules, f: int, g: int) -> int:
+    rows, columns = side_size(rules, f), side_size(rules, g)
+    return (2 * rows * columns if f != g else rows * rows + 80 * rows) + 2 * boxed_size(rules, f) * columns
+
+
+def _exits_memory(rules: Rules, f: int, g: int) -> int:
+    """All that moves out of a component can lead to, whole, and one of them a second time while it is turned."""
+    sizes = [side_size(rules, x) * side_size(rules, g) for x in exits(rules, f)]
+    sizes += [side_size(rules, x) * side_size(rules, f) for x in exits(rules, g)]
+    return 2 * sum(sizes) + 2 * max(sizes, default=0)
+
+
+def _streaming(rules: Rules, f: int, g: int) -> int:
+    """A streamed component: strips, what captures lead to, buffers for reading and writing, the threads' rings."""
+    row_classes, column_classes = (class_sizes(rules, rules.pieces - x.bit_count()) for x in (f, g))
+    columns = sum(column_classes)
+    widths = [sum(column_classes[i:]) if f == g else columns for i in range(len(row_classes))]
+    room = max(size * width for size, width in zip(row_classes, widths, strict=True))
+    homes = 2 * boxed_size(rules, f) * columns
+    rings = 4 * 4 * WIDTH * (7 * max(column_classes) + GROUP)
+    return 2 * SLOTS * room + homes + 2 * 2 * room + rings + 3 * max(row_classes) * WIDTH
+
+
+def _windows(rules: Rules) -> int:
+    """What passes through memory beside the component with nothing finished: one window for each finish square."""
+    columns = class_sizes(rules, rules.pieces)
+    rows = class_sizes(rules, rules.pieces - 1)
+    room = max(size * sum(columns[i:]) for i, size in enumerate(rows))
+    slab = sum(rows) * (max(columns) + WIDTH)
+    return rules.pieces * (2 * SLOTS * room + 4 * slab + 2 * room)

@@ -1,0 +1,193 @@
+"""The scratch directory of a solve: solved components, the one in work, and who is at it.
+
+| file | holds |
+|---|---|
+| `plan.json` | what is being solved; another solve is refused |
+| `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
+| `NN.done` | its figures, once it is solved |
+| `NN.work`, `NN.accounts`, `NN.state` | a streamed component in work (`streamed.py`) |
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from madn import _readout
+from madn.errors import CorruptBlockError, ResourceError
+from madn.solver.components import DTYPE, Component, Matrices
+from madn.solver.plan import Plan
+from madn.solver.sides import Side
+from madn.solver.streamed import Streamed, write_whole
+from madn.solver.strips import StripFile, Tiling
+
+if sys.platform != "win32":
+    import fcntl
+
+FORMAT = 1
+TASK = "plan.json"
+
+
+@contextmanager
+def occupied(plan: Plan) -> Iterator["Scratch"]:
+    """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails."""
+    assert plan.scratch is not None
+    directory = Path(plan.scratch)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = os.open(directory, os.O_RDONLY) if sys.platform != "win32" else None
+    except OSError as error:
+        raise ResourceError(f"{directory}: not a scratch directory: {error.strerror}") from None
+    try:
+        if lock is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
+        yield Scratch(plan, directory)
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+class Scratch:
+    """The files of a solve."""
+
+    def __init__(self, plan: Plan, directory: Path) -> None:
+        self.plan, self.directory = plan, directory
+        self.pairs = plan.pairs
+        self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
+        self._tilings: dict[tuple[int, int], Tiling] = {}
+        self._check_task()
+
+    def _check_task(self) -> None:
+        plan = self.plan
+        task = {
+            "format": FORMAT,
+            "pieces": plan.rules.pieces,
+            "squares": plan.rules.squares,
+            "tolerance": plan.tolerance,
+            "representation": plan.representation,
+            "components": [list(pair) for pair in self.pairs],
+        }
+        path = self.directory / TASK
+        found = sorted(os.listdir(self.directory))
+        if not found:
+            write_whole(path, json.dumps(task))
+            return
+        if TASK not in found:
+            raise ResourceError(f"{self.directory}: not a scratch directory of madn: it holds {found[0]!r}")
+        try:
+            earlier = json.loads(path.read_text(encoding="ascii"))
+        except ValueError:
+            raise CorruptBlockError(f"{path}: not the plan of a solve") from None
+        if not isinstance(earlier, dict) or earlier.get("format") != FORMAT:
+            raise ResourceError(f"{self.directory}: the work of another version of madn; use another directory")
+        different = sorted(name for name in task if earlier.get(name) != task[name])
+        if different:
+            raise ResourceError(
+                f"{self.directory}: the work of another solve ({different[0]} differs); use another directory"
+            )
+        if not plan.resume and any(name != TASK for name in found):
+            raise ResourceError(f"{self.directory}: holds work that was begun; --resume goes on with it")
+
+    def path(self, pair: tuple[int, int], suffix: str) -> Path:
+        """The file of a component."""
+        return self.directory / f"{self.pairs.index(pair):03}.{suffix}"
+
+    def done(self, pair: tuple[int, int]) -> dict[str, Any] | None:
+        """The figures of a component, if it is solved."""
+        path = self.path(pair, "done")
+        try:
+            figures = json.loads(path.read_text(encoding="ascii"))
+        except FileNotFoundError:
+            return None
+        except ValueError:
+            raise CorruptBlockError(f"{path}: not the figures of a component") from None
+        return dict(figures)
+
+    def tiling(self, pair: tuple[int, int]) -> Tiling:
+        """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
+        if pair not in self._tilings:
+            f, g = pair
+            self._tilings[pair] = Tiling(self.sides[g], self.sides[f], self.plan.threads)
+        return self._tilings[pair]
+
+    def open(self, pair: tuple[int, int]) -> StripFile:
+        """The file of a solved component."""
+        lap = (self.done(pair) or {}).get("lap", 0)
+        dtype = DTYPE[self.plan.representation]
+        return StripFile(self.path(pair, "values"), self.tiling(pair), dtype, lap=lap, rewritten=lap > 0)
+
+    def save(self, pair: tuple[int, int], component: Component | Streamed, figures: dict[str, Any]) -> None:
+        """Write a solved component; it counts as solved once its figures are there."""
+        if isinstance(component, Streamed) and component.mirrored:
+            figures["lap"] = component.laps  # its file is where it belongs already
+        else:
+            tiling = self.tiling(pair)
+            file = StripFile(self.path(pair, "values"), tiling, DTYPE[self.plan.representation], create=True)
+            packed = np.empty(tiling.longest, file.dtype)
+            for strip, (L, R, start) in enumerate(_turned(component, tiling)):
+                file.write(strip, tiling.pack(strip, L, R, start, packed))
+            file.close()
+        write_whole(self.path(pair, "done"), json.dumps(figures))
+        for suffix in ("work", "accounts", "state"):
+            self.path(pair, suffix).unlink(missing_ok=True)
+
+    def load(self, finish: int, other: int) -> Matrices:
+        """The whole of a solved component, with the side that has `finish` as rows."""
+        pair = next(pair for pair in self.pairs if set(pair) == {finish, other})
+        file = self.open(pair)
+        rows, columns = file.tiling.rows, file.tiling.columns
+        representation = self.plan.representation
+        if finish == other:
+            found = Matrices.mirrored(rows, representation)
+        else:
+            found = Matrices.full(rows.size, columns.size, representation)
+        for strip in range(file.tiling.strips):
+            file.tiling.unpack(strip, file.read(strip), found.L, found.R, found.start)
+        file.close()
+        if finish == other:
+            square = Matrices.full(rows.size, rows.size, representation)
+            _readout.unfold(found.L, found.R, found.start, found.first, square.L, square.R)
+            return square
+        if rows.finish == finish:
+            return found
+        turned = Matrices.full(columns.size, rows.size, representation)
+        _readout.turn(found.R, rows.size, columns.size, turned.L)
+        _readout.turn(found.L, rows.size, columns.size, turned.R)
+        return turned
+
+
+def _turned(component: Component | Streamed, tiling: Tiling) -> Iterator[tuple[Any, Any, Any]]:
+    """The strips of a solved component in the orientation of its file: matrices that hold them, and where."""
+    if isinstance(component, Component):
+        m = component.matrices
+        if not component.mirrored:
+            turned = Matrices.full(tiling.rows.size, tiling.columns.size, component.representation)
+            _readout.turn(m.R, component.rows.size, component.columns.size, turned.L)
+            _readout.turn(m.L, component.rows.size, component.columns.size, turned.R)
+            m = turned
+        for _ in range(tiling.strips):
+            yield m.L, m.R, m.start
+        return
+    # A column of tiles at a time: rows and columns change places, and so do the sides' views.
+    rows, columns, source = component.rows, component.columns, component.tiling
+    for j in range(tiling.strips):
+        first, width = int(columns.class_start[j]), int(columns.class_start[j + 1] - columns.class_start[j])
+        L, R = (np.zeros(width * rows.size + 16, component.L.dtype) for _ in range(2))
+        for i in range(source.strips):
+            begin, end = (int(n) for n in rows.class_start[i : i + 2])
+            left, right = (np.zeros((end - begin) * width, L.dtype) for _ in range(2))
+            start = (np.arange(rows.size, dtype=np.int64) - begin) * width - first
+            kept = range(j, j + 1)
+            packed = component.file.read(i, kept, component.laps)
+            source.unpack(i, packed, left, right, start, kept)
+            L[: width * rows.size].reshape(width, rows.size)[:, begin:end] = -right.reshape(end - begin, width).T
+            R[: width * rows.size].reshape(width, rows.size)[:, begin:end] = -left.reshape(end - begin, width).T
+        yield L, R, (np.arange(columns.size, dtype=np.int64) - first) * rows.size
