@@ -70,8 +70,11 @@ cdef class Component:
         t.boxed_group = self.int32(np.searchsorted(columns.boxed, starts))
         t.boxed_state = self.int32(columns.boxed)
         t.boxed_with = self.int32(columns.boxed_with.ravel())
-        t.home_stride = columns.size
-        self.homes = np.zeros(2 * len(rows.boxed) * columns.size + LANES, L.dtype)
+        earliest = np.maximum(rows.pips[rows.boxed] - t.squares, 0) if mirrored else np.zeros(len(rows.boxed), int)
+        lengths = columns.size - columns.class_start[earliest].astype(np.int64)
+        t.home_class = self.int32(earliest)
+        t.home_start = self.int64(np.cumsum(lengths) - columns.size)
+        self.homes = np.zeros(2 * int(lengths.sum()) + LANES, L.dtype)
         t.homes = self.address(self.homes)
         t.exit_row = 0
         for kind in range(MAX_KINDS):

@@ -86,7 +86,8 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int32_t* boxed_group    # [g]: where group g begins among the columns with a piece in the box
     const int32_t* boxed_state    # those columns, ascending ...
     const int32_t* boxed_with     # ... and [square]: what each becomes with a boxed piece on the square
-    int64_t home_stride           # pairs of a row of `homes`
+    const int64_t* home_start     # homes[h][b] is the pair at home_start[h] + b ...
+    const int32_t* home_class     # ... from this class on: captures come from at most a lap before
     void* homes
     void* row_exit_l[MAX_KINDS]
     void* row_exit_r[MAX_KINDS]
@@ -166,7 +167,7 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            pairs = <const value_t*>t.homes + 2 * t.home_stride * t.row_home[(chunk.row + lane) * t.pieces + k]
+            pairs = <const value_t*>t.homes + 2 * t.home_start[t.row_home[(chunk.row + lane) * t.pieces + k]]
             k += 1
             i = t.hold_group[square * (t.groups + 1) + g]
             while t.hold_state[i] < c0:
@@ -410,17 +411,17 @@ cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1,
         if h >= 0:
             left = L + t.start[chunk.row + lane]
             right = R + t.start[chunk.row + lane]
-            pairs = <value_t*>t.homes + 2 * t.home_stride * h
+            pairs = <value_t*>t.homes + 2 * t.home_start[h]
             for b in range(c0, c1):
                 pairs[2 * b] = -right[b]
                 pairs[2 * b + 1] = -left[b]
     if t.mirrored:                    # the rows' own class has just been copied, by this chunk or another
         for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
             h = t.boxed_state[i]
-            if h < t.col_class[chunk.strip + 1]:
+            if h < t.col_class[chunk.strip + 1] or chunk.strip < t.home_class[i]:
                 continue
             ring = <int64_t>t.slot[h] * LANES
-            pairs = <value_t*>t.homes + 2 * (t.home_stride * i + chunk.row)
+            pairs = <value_t*>t.homes + 2 * (t.home_start[i] + chunk.row)
             for lane in range(chunk.rows):
                 pairs[2 * lane] = -ring_r[ring + lane]
                 pairs[2 * lane + 1] = -ring_l[ring + lane]
@@ -438,14 +439,14 @@ cdef void restore_homes(const Tables* t, int strip, const value_t* L, const valu
         h = t.row_boxed[a]
         if h >= 0:
             for b in range(first, end):
-                homes[2 * (t.home_stride * h + b)] = -right[b]
-                homes[2 * (t.home_stride * h + b) + 1] = -left[b]
+                homes[2 * (t.home_start[h] + b)] = -right[b]
+                homes[2 * (t.home_start[h] + b) + 1] = -left[b]
         if t.mirrored:
             for i in range(t.boxed_group[t.groups]):
                 b = t.boxed_state[i]
-                if b >= t.col_class[strip + 1]:
-                    homes[2 * (t.home_stride * i + a)] = left[b]
-                    homes[2 * (t.home_stride * i + a) + 1] = right[b]
+                if b >= t.col_class[strip + 1] and strip >= t.home_class[i]:
+                    homes[2 * (t.home_start[i] + a)] = left[b]
+                    homes[2 * (t.home_start[i] + a) + 1] = right[b]
 
 
 cdef inline void note(Extreme* best, double value, int row, int column, bint column_moves) noexcept nogil:

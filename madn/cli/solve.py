@@ -33,6 +33,18 @@ def solver_options(command: Function) -> Function:
             help="'thesis' is the thesis' own algorithm: slow, for comparison.",
         ),
         click.option(
+            "--for",
+            "board",
+            metavar="BOARD",
+            help="Solve only what this position can lead to.",
+        ),
+        click.option(
+            "--scratch",
+            type=click.Path(),
+            metavar="DIR",
+            help="Directory for games larger than the memory, and for work that can be taken up again.",
+        ),
+        click.option(
             "--memory",
             metavar="SIZE",
             callback=memory_bytes,
@@ -52,6 +64,7 @@ def solver_options(command: Function) -> Function:
     metavar="DIR",
     help="Directory to write the database to.  [default: nothing is stored]",
 )
+@click.option("--resume", is_flag=True, help="Go on with the work that an earlier run left in --scratch.")
 @json_option
 def solve(pieces: int, squares: int, out: str | None, as_json: bool, **settings: Any) -> None:
     """Solve a game and write the solution to a database.
@@ -59,6 +72,10 @@ def solve(pieces: int, squares: int, out: str | None, as_json: bool, **settings:
     The residual is the largest difference, over all positions, between the value of a position and what its
     best moves make of it. It is measured after the last sweep, and the work goes on until it is at most the
     tolerance. A database that is in DIR already is replaced when the new one is complete.
+
+    With --scratch a component that does not fit into --memory passes through it from disk, and a run that was
+    stopped, in whatever way, can be taken up again with --resume: the result has the same bits. When the database
+    is complete the scratch directory is emptied.
 
     Example: madn solve --pieces 2 --out two
     """
@@ -81,6 +98,8 @@ def solve(pieces: int, squares: int, out: str | None, as_json: bool, **settings:
 
         with ProgressBar("writing") as bar:
             write_database(out, solution, _provenance(solution), bar)
+        solution.clear_scratch()
+    solution.close()
     if as_json:
         print_json({**_result(solution), "out": out})
     elif out is not None:
@@ -121,6 +140,9 @@ def _plan(plan: "Plan") -> dict[str, Any]:
         "largest_component": plan.largest_component,
         "memory_bytes": plan.memory_bytes,
         "disk_bytes": plan.disk_bytes,
+        "scratch_bytes": plan.scratch_bytes,
+        "streamed": len(plan.streamed),
+        "for": plan.board,
         "method": plan.method,
         "representation": plan.representation,
         "tolerance": plan.tolerance,
@@ -129,11 +151,14 @@ def _plan(plan: "Plan") -> dict[str, Any]:
 
 
 def _plan_table(plan: "Plan") -> str:
+    scratch = [("scratch", f"at most {size(plan.scratch_bytes)}, {plural(len(plan.streamed), 'streamed component')}")]
+    scratch = scratch if plan.scratch is not None else []
     rows = [
-        ("game", game(plan.rules)),
+        ("game", game(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),
         ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
         ("memory", size(plan.memory_bytes)),
+        *scratch,
         ("disk", f"at most {size(plan.disk_bytes)}"),
         ("values", plan.representation),
         ("tolerance", f"{plan.tolerance:g}"),
@@ -156,6 +181,8 @@ def _result(solution: "Solution") -> dict[str, Any]:
         "residual": solution.residual,
         "residual_board": str(solution.residual_board),
         "start": solution.start,
+        "for": plan.board,
+        "win": solution.win,
         "min": solution.min,
         "max": solution.max,
         "min_board": str(solution.min_board),
@@ -170,8 +197,10 @@ def _result(solution: "Solution") -> dict[str, Any]:
 
 
 def _result_table(solution: "Solution") -> str:
+    plan = solution.plan
+    asked = f"{percent(solution.win)}  {plan.board}" if plan.board else ""
     rows = [
-        ("start", f"{percent(solution.start)}  0/0"),
+        ("for", asked) if asked else ("start", f"{percent(solution.win)}  0/0"),
         ("smallest", f"{percent(solution.min)}  {solution.min_board}"),
         ("largest", f"{percent(solution.max)}  {solution.max_board}"),
         ("residual", f"{solution.residual:.2g}  {solution.residual_board}"),
@@ -188,7 +217,7 @@ def _provenance(solution: "Solution") -> dict[str, Any]:
     import madn
     from madn._core import compiler
 
-    elsewhere = {"pieces", "squares", "positions", "start", "min", "max", "min_board", "max_board"}
+    elsewhere = {"pieces", "squares", "positions", "start", "min", "max", "min_board", "max_board", "win"}
     versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
     return {
         "command": "solve",

@@ -32,7 +32,7 @@ def facts(full: bool) -> Iterator[Fact]:
 
 def _table_5_1(pieces: int, printed: dict[str, float]) -> Iterator[Fact]:
     solution = solve(make_plan(Rules(pieces=pieces)))
-    for name, value in (("min", solution.min), ("max", solution.max), ("start", solution.start)):
+    for name, value in (("min", solution.min), ("max", solution.max), ("start", solution.win)):
         percent = 100 * value
         agrees = same_digits(percent, printed[name], 4)
         note = "" if agrees else "the thesis stopped at a largest change of 1e-6"

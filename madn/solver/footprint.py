@@ -34,8 +34,11 @@ def boxed_size(rules: Rules, finish: int) -> int:
 
 
 @cache
-def class_sizes(rules: Rules, pieces: int) -> list[int]:
-    """How many states of a side with so many pieces outside its finish zone have 0, 1, 2, ... pips."""
+def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
+    """How many states of a side with so many pieces outside its finish zone have 0, 1, 2, ... pips.
+
+    With `boxed` only those that have a piece in the box.
+    """
     S = rules.squares
     ways: dict[tuple[int, int], int] = {(0, (S + 1) * pieces): 1}  # (pieces on the field, pips): states
     for square in range(S):
@@ -46,8 +49,8 @@ def class_sizes(rules: Rules, pieces: int) -> list[int]:
                 grown[key] = grown.get(key, 0) + number
         ways = grown
     out = [0] * ((S + 1) * pieces + 1)
-    for (_, pips), number in ways.items():
-        out[pips] += number
+    for (count, pips), number in ways.items():
+        out[pips] += number if count < pieces or not boxed else 0
     return out
 
 
@@ -73,30 +76,44 @@ def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
 
 
 def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, frozenset[Pair]]:
-    """Values in memory when solved components are on disk, and which components have to be streamed for that.
-
-    Only the two largest kinds are ever streamed: both sides with nothing finished, or one of them with one piece.
-    """
+    """Values in memory when solved components are on disk, and which components have to be streamed for that."""
     peak, streamed = 0, set()
     for f, g in pairs:
-        exits_here = _exits_memory(rules, f, g)
-        needed = _solving(rules, f, g) + exits_here + 2 * side_size(rules, f) * side_size(rules, g)
-        if needed > limit and f == 0 and g.bit_count() <= 1 and rules.pieces > 1:
-            needed = _streaming(rules, f, g) + (exits_here if f != g else _windows(rules))
+        needed = _solving(rules, f, g) + 2 * side_size(rules, f) * side_size(rules, g)
+        needed += _whole_exits(rules, f, g) + _whole_exits(rules, g, f)
+        if needed > limit and can_stream(rules, f, g):
+            needed = _streaming(rules, f, g) + _slabs(rules, f, g)
+            needed += _row_windows(rules) if f == g else _whole_exits(rules, f, g)
             streamed.add((f, g))
         peak = max(peak, needed)
     return peak, frozenset(streamed)
 
 
+def can_stream(rules: Rules, f: int, g: int) -> bool:
+    """Whether a component can be streamed: of the two largest kinds, nothing finished or one piece of one side.
+
+    The other side must not be able to win with its next piece.
+    """
+    return f == 0 and g.bit_count() <= 1 and rules.pieces - g.bit_count() > 1
+
+
 def _solving(rules: Rules, f: int, g: int) -> int:
     rows, columns = side_size(rules, f), side_size(rules, g)
-    return (2 * rows * columns if f != g else rows * rows + 80 * rows) + 2 * boxed_size(rules, f) * columns
+    return (2 * rows * columns if f != g else rows * rows + 80 * rows) + _homes(rules, f, g)
 
 
-def _exits_memory(rules: Rules, f: int, g: int) -> int:
-    """All that moves out of a component can lead to, whole, and one of them a second time while it is turned."""
+def _homes(rules: Rules, f: int, g: int) -> int:
+    """What captures lead to: rows with a boxed piece, in a mirrored component from a lap before their own class on."""
+    columns = class_sizes(rules, rules.pieces - g.bit_count())
+    if f != g:
+        return 2 * boxed_size(rules, f) * sum(columns)
+    boxed = class_sizes(rules, rules.pieces - f.bit_count(), boxed=True)
+    return 2 * sum(size * sum(columns[max(0, pips - rules.squares) :]) for pips, size in enumerate(boxed))
+
+
+def _whole_exits(rules: Rules, f: int, g: int) -> int:
+    """All that moves of the side with finish zone f can lead to, whole, and one a second time while it is turned."""
     sizes = [side_size(rules, x) * side_size(rules, g) for x in exits(rules, f)]
-    sizes += [side_size(rules, x) * side_size(rules, f) for x in exits(rules, g)]
     return 2 * sum(sizes) + 2 * max(sizes, default=0)
 
 
@@ -106,15 +123,26 @@ def _streaming(rules: Rules, f: int, g: int) -> int:
     columns = sum(column_classes)
     widths = [sum(column_classes[i:]) if f == g else columns for i in range(len(row_classes))]
     room = max(size * width for size, width in zip(row_classes, widths, strict=True))
-    homes = 2 * boxed_size(rules, f) * columns
     rings = 4 * 4 * WIDTH * (7 * max(column_classes) + GROUP)
-    return 2 * SLOTS * room + homes + 2 * 2 * room + rings + 3 * max(row_classes) * WIDTH
+    aside = 4 * max(row_classes) ** 2 if f == g else 0
+    return 2 * SLOTS * room + _homes(rules, f, g) + 2 * _packed(rules, room) + rings + aside
 
 
-def _windows(rules: Rules) -> int:
-    """What passes through memory beside the component with nothing finished: one window for each finish square."""
+def _packed(rules: Rules, room: int) -> int:
+    """About what both matrices of a strip take on disk."""
+    S, P = rules.squares, rules.pieces
+    return int(2 * room * min(1.0, math.comb(S - P, P) / math.comb(S, P) + 0.1))
+
+
+def _slabs(rules: Rules, f: int, g: int) -> int:
+    """The columns of two strips in each component that the column player can move to."""
+    stride = max(class_sizes(rules, rules.pieces - f.bit_count())) + WIDTH
+    return sum(4 * side_size(rules, x) * stride for x in exits(rules, g))
+
+
+def _row_windows(rules: Rules) -> int:
+    """Rows of the components with one piece finished that pass through memory beside the one with none."""
     columns = class_sizes(rules, rules.pieces)
     rows = class_sizes(rules, rules.pieces - 1)
     room = max(size * sum(columns[i:]) for i, size in enumerate(rows))
-    slab = sum(rows) * (max(columns) + WIDTH)
-    return rules.pieces * (2 * SLOTS * room + 4 * slab + 2 * room)
+    return len(exits(rules, 0)) * (2 * SLOTS * room + _packed(rules, room))

@@ -45,6 +45,11 @@ class OrderedValues:
         self.read(self.zones.ranking.rank(*board.masks), value)
         return float(value[0]) if self.representation == "float64" else 0.5 + float(value[0]) / 2**29
 
+    def clear(self) -> None:
+        """Remove the files of the solve."""
+        self._files.clear()
+        self.scratch.clear()
+
     def _place(self, own: int, other: int, own_pieces: int, other_pieces: int) -> int:
         """Where the positions with so many pieces on the main field begin in the file of a pair."""
         total, S = 0, self.rules.squares

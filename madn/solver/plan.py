@@ -96,7 +96,12 @@ def make_plan(
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
     if resume and scratch is None:
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
-    positions = rules.positions
+    start = Board.parse(board, rules) if board is not None else None
+    if start is not None and start.winner is not None:
+        raise PlanError(f"{board}: the game is over, there is nothing to solve")
+    own, other = start.masks if start else (0, 0)
+    pairs = components(rules, (own >> rules.squares, other >> rules.squares))
+    positions = sum(component_positions(rules, f, g) for f, g in pairs) if start else rules.positions
     small = positions <= SMALL_GAME
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE
@@ -105,13 +110,6 @@ def make_plan(
     fixed = method == "tiles" and not small and tolerance >= FINEST["fixed32"]
     representation = "fixed32" if fixed else "float64"
     item = ITEM[representation]
-    start = Board.parse(board, rules) if board is not None else None
-    if start is not None and start.winner is not None:
-        raise PlanError(f"{board}: the game is over, there is nothing to solve")
-    own, other = start.masks if start else (0, 0)
-    pairs = components(rules, (own >> rules.squares, other >> rules.squares))
-    if start is not None:
-        positions = sum(component_positions(rules, f, g) for f, g in pairs)
     streamed: frozenset[tuple[int, int]] = frozenset()
     if method == "thesis":
         needed = positions * ITEM["float64"]

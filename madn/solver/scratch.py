@@ -10,6 +10,8 @@
 
 import json
 import os
+import re
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,6 +33,7 @@ if sys.platform != "win32":
 
 FORMAT = 1
 TASK = "plan.json"
+OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
 
 
 @contextmanager
@@ -64,6 +67,15 @@ class Scratch:
         self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
         self._tilings: dict[tuple[int, int], Tiling] = {}
         self._check_task()
+        self._check_room()
+
+    def _check_room(self) -> None:
+        """Raise ResourceError if the disk has too little room for what is still to be written."""
+        there = sum(entry.stat().st_size for entry in os.scandir(self.directory))
+        needed = max(0, self.plan.scratch_bytes - there)
+        free = shutil.disk_usage(self.directory).free
+        if free < needed:
+            raise ResourceError(f"{self.directory}: {needed:,} bytes are needed, {free:,} are free on this disk")
 
     def _check_task(self) -> None:
         plan = self.plan
@@ -99,6 +111,12 @@ class Scratch:
     def path(self, pair: tuple[int, int], suffix: str) -> Path:
         """The file of a component."""
         return self.directory / f"{self.pairs.index(pair):03}.{suffix}"
+
+    def clear(self) -> None:
+        """Remove all files of the solve; its plan goes last."""
+        for name in sorted(os.listdir(self.directory), key=lambda name: name == TASK):
+            if name == TASK or OURS.fullmatch(name):
+                (self.directory / name).unlink()
 
     def done(self, pair: tuple[int, int]) -> dict[str, Any] | None:
         """The figures of a component, if it is solved."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,12 +94,21 @@ class Values(Protocol):
         """Fill `out` with the values of the IDs from `first` on."""
 
 
+@runtime_checkable
+class Clearable(Protocol):
+    """Values in files that may be removed."""
+
+    def clear(self) -> None:
+        """Remove the files."""
+
+
 @dataclass(frozen=True)
 class Solution:
     """A solved game. All probabilities are those of the side to move, before it rolls.
 
     `residual` is the largest |V - T(V)| over all positions, measured after the last sweep by a pass that only reads;
     T takes the mean over the rolls of the best successor. `sweeps` is the largest number any component needed.
+    `win` is the value of the board that was asked for, by default the start; `start` is None if that was not solved.
     """
 
     plan: Plan
@@ -107,7 +116,8 @@ class Solution:
     sweeps_per_component: list[tuple[str, int]]
     updates: int
     seconds: float
-    start: float
+    win: float
+    start: float | None
     extremes: Extremes
     values: Values
     stack: ExitStack = field(default_factory=ExitStack)
@@ -164,6 +174,11 @@ class Solution:
     def ranges(self) -> list[tuple[int, int]]:
         """The IDs that were solved, as (first, count), ascending."""
         return Zones(self.rules).ranges(self.plan.pairs) if self.plan.board else [(0, self.rules.positions)]
+
+    def clear_scratch(self) -> None:
+        """Empty the scratch directory, if there is one: the values are stored elsewhere."""
+        if isinstance(self.values, Clearable):
+            self.values.clear()
 
     def close(self) -> None:
         """Leave the scratch directory to others; values can be read no more if there is one."""

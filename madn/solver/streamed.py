@@ -1,7 +1,7 @@
 """A component larger than memory: its strips pass through memory in order, from a file and back to it.
 
 A strip needs the six strips before it, as new as they are. What captures lead to, in strips to come, is kept in memory
-by the kernel. Values that moves to another finish zone lead to are there whole, or pass through memory as well.
+by the kernel. Values that moves to another finish zone lead to pass through memory as well, where they are many.
 """
 
 import json
@@ -24,39 +24,49 @@ from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling, checksum
 
 
-class ExitWindow:
-    """The values that moves into one further finish zone lead to, as far as a strip can reach.
+class RowWindow:
+    """The values that the row player's moves into one further finish zone lead to, as far as a strip can reach.
 
-    The file has that zone's states as rows and the component's rows as columns. The row player needs whole rows, of the
-    same pips as the strip or up to six less; the column player needs the columns of the strip.
+    The file has that zone's states as rows: those of the strip's own pips are needed, and of up to six less.
     """
 
-    def __init__(self, file: StripFile, stride: int) -> None:
-        self.file, self.tiling, self.stride = file, file.tiling, stride
+    def __init__(self, file: StripFile) -> None:
+        self.file, self.tiling = file, file.tiling
         side, columns = self.tiling.rows, self.tiling.columns
-        self.classes = self.tiling.strips
-        widths = [int(columns.size - columns.class_start[c]) for c in range(self.classes)]
-        sizes = np.diff(side.class_start)
-        room = max(int(size) * width for size, width in zip(sizes, widths, strict=True))
+        widths = [int(columns.size - columns.class_start[c]) for c in range(self.tiling.strips)]
+        room = max(int(size) * width for size, width in zip(np.diff(side.class_start), widths, strict=True))
         self.start = np.zeros(side.size, np.int64)
         for c, width in enumerate(widths):
             a, end = side.class_start[c : c + 2]
             self.start[a:end] = c % SLOTS * room + np.arange(end - a) * width - int(columns.class_start[c])
         self.L, self.R = (np.zeros(SLOTS * room + kernels.WIDTH, file.dtype) for _ in range(2))
-        self.slabs = [
-            tuple(np.zeros(side.size * stride + kernels.WIDTH, file.dtype) for _ in range(2)) for _ in range(2)
-        ]
 
     def load(self, strip: int) -> None:
         """Bring in what the strip needs beyond what the strip before it needed."""
-        if strip < self.classes:
+        if strip < self.tiling.strips:
             kept = range(strip, self.tiling.classes)
             self.tiling.unpack(strip, self.file.read(strip, kept), self.L, self.R, self.start, kept)
+
+
+class ColumnWindow:
+    """The values that the column player's moves into one further finish zone lead to, for the rows of one strip.
+
+    The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
+    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less.
+    """
+
+    def __init__(self, file: StripFile, stride: int, mirrored: bool) -> None:
+        self.file, self.tiling, self.mirrored = file, file.tiling, mirrored
+        size = self.tiling.rows.size
+        self.start = np.arange(size, dtype=np.int64) * stride
+        self.slabs = [tuple(np.zeros(size * stride + kernels.WIDTH, file.dtype) for _ in range(2)) for _ in range(2)]
+
+    def load(self, strip: int) -> None:
+        """Bring in the columns of a strip; those of the strip before stay."""
         left, right = self.slabs[strip % 2]
-        begin = int(self.tiling.columns.class_start[strip])
-        start = np.arange(self.tiling.rows.size, dtype=np.int64) * self.stride - begin
+        start = self.start - int(self.tiling.columns.class_start[strip])
         kept = range(strip, strip + 1)
-        for c in range(max(0, strip - 6), self.classes):
+        for c in range(max(0, strip - 6) if self.mirrored else 0, self.tiling.strips):
             self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
 
 
@@ -69,7 +79,7 @@ class Streamed:
         columns: Side,
         representation: str,
         solved: Mapping[tuple[int, int], Matrices],
-        windows: Mapping[int, StripFile],
+        files: Mapping[int, StripFile],
         place: Path,
         threads: int,
     ) -> None:
@@ -82,31 +92,27 @@ class Streamed:
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (np.zeros(room + kernels.WIDTH, dtype) for _ in range(2))
         stride = int(np.diff(rows.class_start).max()) + kernels.WIDTH
-        self.windows = [ExitWindow(windows[f], stride) for f in rows.moves.exits] if windows else []
+        self.column_windows = [ColumnWindow(files[f], stride, self.mirrored) for f in columns.moves.exits]
+        self.row_windows = [RowWindow(files[f]) for f in rows.moves.exits] if self.mirrored else []
+        size = max(rows.size, columns.size)
+        row_exits: list[RowWindow] | list[Matrices] = self.row_windows or [
+            whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits
+        ]
         groups = column_groups(columns)
         ring = ring_size(columns, groups)
         slot = np.arange(columns.size, dtype=np.int32) % ring
-        if windows:
-            row_exits = [(w.L, w.R, w.start) for w in self.windows]
-            column_exits = [(*w.slabs[0], np.arange(w.tiling.rows.size) * stride) for w in self.windows]
-        else:
-            size = max(rows.size, columns.size)
-            row_whole = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
-            column_whole = [whole_exit(f, rows.finish, size, representation, solved) for f in columns.moves.exits]
-            row_exits = [(m.L, m.R, m.start) for m in row_whole]
-            column_exits = [(m.L, m.R, m.start) for m in column_whole]
         self.kernel = kernels.Component(
             rows=rows,
             columns=columns,
             L=self.L,
             R=self.R,
             start=self.start,
-            row_offset=offsets(rows, self.start, [start for _, _, start in row_exits]),
+            row_offset=offsets(rows, self.start, [m.start for m in row_exits]),
             column_offset=offsets(
-                columns, slot.astype(np.int64) * kernels.WIDTH, [start for _, _, start in column_exits]
+                columns, slot.astype(np.int64) * kernels.WIDTH, [window.start for window in self.column_windows]
             ),
-            row_exits=[(left, right) for left, right, _ in row_exits],
-            column_exits=[(left, right) for left, right, _ in column_exits],
+            row_exits=[(m.L, m.R) for m in row_exits],
+            column_exits=[window.slabs[0] for window in self.column_windows],
             slot=slot,
             group_class=groups,
             ring=ring,
@@ -154,9 +160,8 @@ class Streamed:
             coming.result()
             if strip + 1 < self.strips:
                 coming = self._loader.submit(self._load, strip + 1)
-            if self.windows:
-                begin = int(self.rows.class_start[strip])
-                self.kernel.set_column_exits([window.slabs[strip % 2] for window in self.windows], begin)
+            begin = int(self.rows.class_start[strip])
+            self.kernel.set_column_exits([window.slabs[strip % 2] for window in self.column_windows], begin)
             found = self.kernel.run(strip, strip + 1, threads, examine, skip_below)
             yield strip + 1, found
         self._finish_writing(0)
@@ -176,8 +181,10 @@ class Streamed:
 
     def _load(self, strip: int) -> None:
         self._load_strip(strip, self.laps)
-        for window in self.windows:
-            window.load(strip)
+        for rows in self.row_windows:
+            rows.load(strip)
+        for columns in self.column_windows:
+            columns.load(strip)
 
     def _load_strip(self, strip: int, lap: int) -> int:
         """Bring a strip into its slot; return its checksum."""
@@ -242,7 +249,7 @@ class Streamed:
         if strip == self.strips:
             self.laps += 1
         else:
-            for window in self.windows:
+            for window in self.row_windows:
                 for i in range(max(0, strip - 6), strip):
                     window.load(i)
 

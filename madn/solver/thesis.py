@@ -63,13 +63,15 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
     def board(id: int) -> Board:
         return Board.from_masks(*ranking.unrank(id), rules)
 
+    start = float(x[ranking.rank(*Board.start(rules).masks)])
     return Solution(
         plan=plan,
         sweeps=sweeps,
         sweeps_per_component=[("all", sweeps)],
         updates=updates,
         seconds=time.perf_counter() - began,
-        start=float(x[ranking.rank(*Board.start(rules).masks)]),
+        win=start,
+        start=start,
         extremes=Extremes(residual, board(where), float(x[low]), board(low), float(x[high]), board(high)),
         values=ListedValues(x),
     )

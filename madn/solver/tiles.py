@@ -18,6 +18,7 @@ from madn.solver.scratch import Scratch, occupied
 from madn.solver.sides import Side
 from madn.solver.solution import Extremes, Found, MatrixValues, Place, Solution
 from madn.solver.streamed import Streamed
+from madn.solver.strips import StripFile
 
 EXPECTED_SWEEPS = {"fixed32": 12, "float64": 22}  # for the estimate of progress only
 MOST_SWEEPS = 2000
@@ -45,14 +46,15 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
         values: OrderedValues | MatrixValues = (
             OrderedValues(scratch) if scratch else MatrixValues(plan.rules, plan.representation, sides, solved)
         )
-        start = Board.parse(plan.board, plan.rules) if plan.board is not None else Board.start(plan.rules)
+        asked = Board.parse(plan.board, plan.rules) if plan.board is not None else Board.start(plan.rules)
         return Solution(
             plan=plan,
             sweeps=max(part["sweeps"] for part in figures),
             sweeps_per_component=[(part["component"], part["sweeps"]) for part in figures],
             updates=sum(part["updates"] for part in figures),
             seconds=time.perf_counter() - began,
-            start=values.win(start),
+            win=values.win(asked),
+            start=values.win(Board.start(plan.rules)) if (0, 0) in plan.pairs else None,
             extremes=extremes,
             values=values,
             stack=stack.pop_all(),
@@ -74,17 +76,17 @@ def _solve_pair(
             tell(1.0)
             return earlier
     f, g = pair
-    windows = {}
+    files: dict[int, StripFile] = {}
     component: Component | Streamed
-    if scratch is not None:
-        windowed = pair in plan.streamed and f == g
-        _fetch(scratch, pair, solved, nothing=windowed)
-        if windowed:
-            windows = {x: scratch.open((f, x)) for x in sides[f].moves.exits}
     if scratch is not None and pair in plan.streamed:
+        _fetch(scratch, solved, {(x, g) for x in exits(plan.rules, f) if f != g})
+        files = {x: scratch.open((f, x)) for x in exits(plan.rules, g)}
         place = scratch.path(pair, "values" if f == g else "work")
-        component = Streamed(sides[f], sides[g], plan.representation, solved, windows, place, plan.threads)
+        component = Streamed(sides[f], sides[g], plan.representation, solved, files, place, plan.threads)
     else:
+        if scratch is not None:
+            wanted = {(x, g) for x in exits(plan.rules, f)} | {(x, f) for x in exits(plan.rules, g)}
+            _fetch(scratch, solved, wanted)
         component = Component(sides[f], sides[g], plan.representation, solved)
     settler = Settler(component, plan)
     try:
@@ -102,22 +104,16 @@ def _solve_pair(
             solved.update(component.results())
     finally:
         settler.close()
-        for file in windows.values():
+        for file in files.values():
             file.close()
     return figures
 
 
-def _fetch(
-    scratch: Scratch, pair: tuple[int, int], solved: dict[tuple[int, int], Matrices], nothing: bool = False
-) -> None:
-    """Have exactly those solved components in memory that moves out of this one lead to."""
-    f, g = pair
-    rules = scratch.plan.rules
-    wanted = {(x, g) for x in exits(rules, f)} | {(x, f) for x in exits(rules, g)}
-    for key in list(solved):
-        if nothing or key not in wanted:
-            del solved[key]
-    for key in sorted(wanted - set(solved)) if not nothing else ():
+def _fetch(scratch: Scratch, solved: dict[tuple[int, int], Matrices], wanted: set[tuple[int, int]]) -> None:
+    """Have exactly these solved components in memory."""
+    for key in set(solved) - wanted:
+        del solved[key]
+    for key in sorted(wanted - set(solved)):
         solved[key] = scratch.load(*key)
 
 

@@ -1,0 +1,350 @@
+"""Solving from disk: the same bits as in memory, at any limit of memory, after any number of kills."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from madn import Board, CorruptBlockError, MissingBlockError, ResourceError, Rules, open_database
+from madn.cli import main
+from madn.solver import PlanError, Solution, make_plan, solve
+from madn.solver.components import components, later_zones
+from madn.solver.footprint import boxed_size, can_stream, class_sizes, component_positions, exits, side_size
+from madn.solver.plan import BASE_MEMORY, Plan
+from madn.solver.sides import TERMINAL, Side
+from madn.solver.strips import StripFile, Tiling
+from madn.solver.zones import Zones
+
+GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
+
+
+def values_of(solution: Solution) -> np.ndarray:
+    out = np.empty(solution.rules.positions, np.float64 if solution.representation == "float64" else np.int32)
+    solution.read(0, out)
+    solution.close()
+    return out
+
+
+def disk_plan(rules: Rules, scratch: Path, **changes) -> Plan:
+    """A plan on disk with everything streamed that can be."""
+    plan = make_plan(rules, scratch=str(scratch), **changes)
+    return replace(plan, streamed=frozenset(pair for pair in plan.pairs if can_stream(rules, *pair)))
+
+
+# the same bits
+
+
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+@pytest.mark.parametrize("representation", ["float64", "fixed32"])
+def test_from_disk_as_in_memory(rules, representation, tmp_path):
+    changes = {"representation": representation, "tolerance": 1e-15 if representation == "float64" else 1e-8}
+    inside = solve(replace(make_plan(rules, threads=1), **changes))
+    outside = solve(replace(disk_plan(rules, tmp_path), threads=2, **changes))
+    assert inside.updates == outside.updates
+    assert inside.sweeps_per_component == outside.sweeps_per_component
+    assert inside.extremes == outside.extremes
+    assert inside.win == outside.win
+    assert (values_of(inside) == values_of(outside)).all()
+
+
+@pytest.mark.slow
+def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(tmp_path):
+    rules = Rules(3, 20)
+    inside = solve(make_plan(rules, tolerance=1e-6))
+    limit = make_plan(rules, tolerance=1e-6, scratch=str(tmp_path), memory=BASE_MEMORY + 1).memory_bytes
+    plan = make_plan(rules, tolerance=1e-6, scratch=str(tmp_path), memory=limit)
+    assert (0, 0) in plan.streamed
+    assert plan.memory_bytes <= limit < inside.plan.memory_bytes
+    assert (values_of(solve(plan)) == values_of(inside)).all()
+
+
+def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path):
+    plan = make_plan(Rules(4), scratch=str(tmp_path), memory=20 << 30)
+    assert plan.memory_bytes <= 20 << 30
+    assert (0, 0) in plan.streamed
+    assert all(f == 0 and g.bit_count() <= 1 for f, g in plan.streamed)
+
+
+# going on after a stop
+
+
+class StoppedError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("when", range(5))
+def test_after_a_stop_at_any_strip_the_work_goes_on(when, tmp_path):
+    rules = Rules(2, 14)
+    wanted = values_of(solve(make_plan(rules)))
+    plan = disk_plan(rules, tmp_path / "scratch", resume=True)
+    stops = random.Random(when)
+    stopped = 0
+    while True:
+        left = stops.randrange(1, 500)
+
+        def tell(fraction: float, text: str) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise StoppedError
+
+        try:
+            found = solve(plan, tell)
+        except StoppedError:
+            stopped += 1
+            continue
+        break
+    assert stopped
+    assert (values_of(found) == wanted).all()
+
+
+WORKER = """
+import sys
+from madn import Rules
+from madn.cli import main
+import madn.solver
+print("ready", flush=True)
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="kill -9 is for Unix")
+def test_kill_9_at_random_moments(tmp_path):
+    rules = Rules(3, 14)
+    plain, disturbed, scratch = tmp_path / "plain", tmp_path / "disturbed", tmp_path / "scratch"
+    game = ["solve", "--pieces", "3", "--squares", "14", "--tolerance", "1e-12", "--json"]
+    limit = make_plan(rules, tolerance=1e-12, scratch=str(scratch), memory=BASE_MEMORY + 1).memory_bytes
+    assert main([*game, "--out", str(plain)]) == 0
+    args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--resume", "--memory", f"{limit}"]
+    moments = random.Random(7)
+    kills, longest = 0, 2.0
+    while kills < 20:
+        worker = subprocess.Popen([sys.executable, "-c", WORKER, *args], stdout=subprocess.PIPE, text=True)
+        assert worker.stdout
+        assert worker.stdout.readline() == "ready\n"
+        try:
+            worker.wait(moments.uniform(0.0, longest))
+        except subprocess.TimeoutExpired:
+            worker.send_signal(signal.SIGKILL)
+            kills += 1
+            longest = min(6.0, longest * 1.1)
+            if disturbed.exists():
+                assert main(["win", str(disturbed), "0/0"]) == 0
+        else:
+            assert worker.returncode == 0
+            _same_values(plain, disturbed)
+            longest = max(0.2, longest / 2)
+        worker.communicate()
+    assert subprocess.run([sys.executable, "-c", WORKER, *args], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    _same_values(plain, disturbed)
+    assert os.listdir(scratch) == []
+
+
+def _same_values(one: Path, other: Path) -> None:
+    files = sorted(path.name for path in one.glob("values-*"))
+    assert files == sorted(path.name for path in other.glob("values-*"))
+    for name in files:
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
+# what a scratch directory refuses
+
+
+@pytest.fixture
+def begun(tmp_path) -> Path:
+    """A scratch directory that a solve was stopped in, halfway through its last component."""
+    plan = disk_plan(Rules(2, 10), tmp_path / "scratch")
+
+    def tell(fraction: float, text: str) -> None:
+        if fraction > 0.9:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        solve(plan, tell)
+    return tmp_path / "scratch"
+
+
+def test_work_that_was_begun_is_not_overwritten(begun):
+    before = sorted(begun.iterdir())
+    with pytest.raises(ResourceError, match="--resume goes on"):
+        solve(disk_plan(Rules(2, 10), begun))
+    assert sorted(begun.iterdir()) == before
+
+
+def test_work_of_other_rules_is_refused(begun):
+    with pytest.raises(ResourceError, match=r"another solve .squares differs"):
+        solve(disk_plan(Rules(2, 12), begun, resume=True))
+    with pytest.raises(ResourceError, match=r"another solve .tolerance differs"):
+        solve(disk_plan(Rules(2, 10), begun, resume=True, tolerance=1e-9))
+
+
+def test_work_of_another_version_is_refused(begun):
+    task = json.loads((begun / "plan.json").read_text())
+    (begun / "plan.json").write_text(json.dumps({**task, "format": 99}))
+    with pytest.raises(ResourceError, match="another version"):
+        solve(disk_plan(Rules(2, 10), begun, resume=True))
+
+
+def test_a_directory_of_something_else_is_refused(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear")
+    with pytest.raises(ResourceError, match=r"holds 'letter.txt'"):
+        solve(disk_plan(Rules(2, 8), tmp_path, resume=True))
+    with pytest.raises(ResourceError, match="not a scratch directory"):
+        solve(disk_plan(Rules(2, 8), tmp_path / "letter.txt"))
+
+
+@pytest.mark.parametrize("suffix", ["values", "accounts", "state", "done"])
+@pytest.mark.parametrize("damage", ["cut", "changed"])
+def test_files_that_were_cut_off_or_changed_are_noticed(begun, suffix, damage):
+    (number,) = (path.stem for path in begun.glob("*.state"))
+    path = begun / f"{number}.{suffix}" if suffix != "done" else min(begun.glob("*.done"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 3] if damage == "cut" else b"\x01" * len(whole))
+    with pytest.raises(CorruptBlockError, match=path.parent.name):
+        solve(disk_plan(Rules(2, 10), begun, resume=True))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")
+def test_two_solvers_do_not_share_a_directory(tmp_path):
+    solution = solve(disk_plan(Rules(2, 8), tmp_path))
+    with pytest.raises(ResourceError, match="another solve is at work"):
+        solve(disk_plan(Rules(2, 8), tmp_path, resume=True))
+    solution.close()
+    assert solve(disk_plan(Rules(2, 8), tmp_path, resume=True)).win == solution.win
+
+
+def test_a_disk_without_room_is_refused_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
+    with pytest.raises(ResourceError, match="1 are free"):
+        solve(disk_plan(Rules(2, 8), tmp_path))
+
+
+def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path, monkeypatch):
+    rules = Rules(2, 12)
+    write, room = StripFile.write, 60
+
+    def full(self, *args, **kwargs):
+        nonlocal room
+        room -= 1
+        if room == 0:
+            raise OSError(28, "No space left on device")
+        write(self, *args, **kwargs)
+
+    monkeypatch.setattr(StripFile, "write", full)
+    with pytest.raises(OSError, match="No space left"):
+        solve(disk_plan(rules, tmp_path))
+    found = solve(disk_plan(rules, tmp_path, resume=True))
+    assert (values_of(found) == values_of(solve(make_plan(rules)))).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"resume": True}, "the scratch directory of the earlier run is needed"),
+        ({"method": "thesis", "scratch": "x"}, "knows neither"),
+        ({"method": "thesis", "board": "0/0"}, "knows neither"),
+        ({"board": "8,9/0"}, "the game is over"),
+    ],
+)
+def test_plans_that_make_no_sense(options, part):
+    with pytest.raises(PlanError, match=part):
+        make_plan(Rules(2, 8), **options)
+
+
+# solving for a board
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(3, 8), Rules(4, 8), Rules(4, 40)], ids=str)
+def test_later_zones_are_what_moves_lead_to(rules):
+    moves = {f: {x for x in Side(rules, f).moves.exits if x != TERMINAL} for f in range((1 << rules.pieces) - 1)}
+    for f in moves:
+        reached, new = {f}, {f}
+        while new:
+            new = {x for y in new for x in moves[y]} - reached
+            reached |= new
+        assert later_zones(rules, f) == reached
+        assert exits(rules, f) == sorted(moves[f])
+
+
+@pytest.mark.parametrize("text", ["0/0", "8,9/0", "0,10/8", "9,10/b", "10/10"])
+def test_solving_for_a_board(text, tmp_path):
+    rules = Rules(3, 8)
+    whole = solve(make_plan(rules))
+    part = solve(make_plan(rules, board=text))
+    assert part.win == pytest.approx(whole.values.win(Board.parse(text, rules)), abs=1e-13)
+    everything = values_of(whole)
+    for first, count in part.ranges():
+        values = np.empty(count)
+        part.read(first, values)
+        assert np.abs(values - everything[first : first + count]).max() < 1e-13
+    assert sum(count for _, count in part.ranges()) == part.plan.positions
+
+
+def test_what_was_not_asked_for_is_not_in_the_database(tmp_path, capsys):
+    game = ["--pieces", "3", "--squares", "8"]
+    assert main(["solve", *game, "--for", "9,10/8", "--out", str(tmp_path / "db")]) == 0
+    assert main(["verify", str(tmp_path / "db"), "--deep"]) == 0
+    with open_database(tmp_path / "db") as db:
+        rules = db.rules
+        assert db.win(Board.parse("3,9,10/8,10", rules)) > 0
+        with pytest.raises(MissingBlockError, match=r"madn solve --pieces 3 --squares 8 --for 0/0"):
+            db.win(Board.parse("0/0", rules))
+        assert db.get_win(Board.parse("0/0", rules)) is None
+    capsys.readouterr()
+    assert main(["win", str(tmp_path / "db"), "0/0"]) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+# counting and packing
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(3, 10), Rules(4, 12), Rules(3, 40)], ids=str)
+def test_sizes_are_counted_without_making_the_states(rules):
+    for f in {0, 1, (1 << rules.pieces) // 2, (1 << rules.pieces) - 2}:
+        side = Side(rules, f)
+        assert side.size == side_size(rules, f)
+        assert len(side.boxed) == boxed_size(rules, f)
+        assert np.diff(side.class_start).tolist() == class_sizes(rules, side.open_pieces)
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(3, 8), Rules(2, 40)], ids=str)
+def test_ranges_are_all_positions_of_their_zones(rules):
+    zones = Zones(rules)
+    pairs = components(rules)
+    for pair in pairs:
+        assert sum(count for _, count in zones.ranges([pair])) == component_positions(rules, *pair)
+    finished = sum(run.size for run in zones.runs() if (1 << rules.pieces) - 1 in (run.own, run.other))
+    assert sum(count for _, count in zones.ranges(pairs)) + finished == rules.positions
+
+
+@given(st.data())
+def test_packing_is_undone_by_unpacking(data):
+    rules = data.draw(st.sampled_from([Rules(1, 8), Rules(2, 8), Rules(3, 8)]))
+    f, g = data.draw(st.sampled_from(components(rules)))
+    tiling = Tiling(Side(rules, g), Side(rules, f), threads=1)
+    strip = data.draw(st.integers(0, tiling.strips - 1))
+    dtype = data.draw(st.sampled_from([np.int32, np.float64]))
+    start, room = tiling.starts(2)
+    numbers = np.random.default_rng(data.draw(st.integers(0, 9)))
+    L, R = (numbers.integers(-(2**28), 2**28, room + 16).astype(dtype) for _ in range(2))
+    packed = tiling.pack(strip, L, R, start, np.zeros(tiling.longest, dtype))
+    assert len(packed) == tiling.tile[strip, -1]
+    back_l, back_r = np.zeros_like(L), np.zeros_like(R)
+    tiling.unpack(strip, packed, back_l, back_r, start)
+    rows, columns = tiling.rows, tiling.columns
+    for a in range(rows.class_start[strip], rows.class_start[strip + 1]):
+        for b in range(columns.class_start[tiling.first_class(strip)], columns.size):
+            if not int(rows.turned[a]) & int(columns.masks[b]):
+                assert back_l[start[a] + b] == L[start[a] + b]
+                assert back_r[start[a] + b] == R[start[a] + b]
