@@ -22,7 +22,7 @@ cdef class Component:
     cdef int largest_strip, most_chunks, columns
 
     def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
-                 group_class, int ring, bint mirrored):
+                 group_class, int ring, bint mirrored, bint refill=False):
         cdef Tables* t = &self.t
         self.kept = []
         self.L, self.R = L, R
@@ -51,6 +51,7 @@ cdef class Component:
         t.row_kind = self.int8(rows.moves.kind)
         t.row_offset = self.int64(row_offset)
         t.row_loss = self.int8(2 * rows.moves.lost + rows.moves.lost_six)
+        t.row_pips = self.int32(rows.pips)
         t.row_turned = self.uint64(rows.turned)
         t.row_home = self.int32(rows.boxed_index[rows.without].ravel())
         t.row_boxed = self.int32(rows.boxed_index)
@@ -77,6 +78,7 @@ cdef class Component:
         self.homes = np.zeros(2 * int(lengths.sum()) + LANES, L.dtype)
         t.homes = self.address(self.homes)
         t.exit_row = 0
+        t.refill = refill
         for kind in range(MAX_KINDS):
             t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL
         for kind, (left, right) in enumerate(row_exits, 1):
@@ -138,17 +140,11 @@ cdef class Component:
         return self.pending[self.t.first_chunk[strip]:self.t.first_chunk[strip + 1]], self.by_strip[strip]
 
     def restore(self, int strip):
-        """Copy what captures lead to out of the matrices, for a strip that was not computed here."""
-        cdef int32_t[::1] narrow_l, narrow_r
-        cdef double[::1] wide_l, wide_r
+        """Do for a strip that was not computed here what is done besides: fill and copy captures."""
         if self.wide:
-            wide_l, wide_r = self.L, self.R
-            with nogil:
-                restore_homes(&self.t, strip, &wide_l[0], &wide_r[0])
+            restore_strip[double](self, strip, self.L, self.R)
         else:
-            narrow_l, narrow_r = self.L, self.R
-            with nogil:
-                restore_homes(&self.t, strip, &narrow_l[0], &narrow_r[0])
+            restore_strip[int32_t](self, strip, self.L, self.R)
 
     def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double bias=0.0):
         """Pass over strips first..end-1 and return what was found, in stored units.
@@ -165,6 +161,15 @@ cdef class Component:
                                       skip_below, bias)
         return run_strips[int32_t](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
                                    skip_below, bias)
+
+
+cdef restore_strip(Component c, int strip, value_t[::1] L, value_t[::1] R):
+    cdef Tables* t = &c.t
+    cdef int g, first = t.row_class[strip], rows = t.row_class[strip + 1] - first
+    with nogil:
+        for g in range(t.groups):
+            old_row_captures(t, first, rows, g, t.col_class[strip] if t.mirrored else 0, &L[0], &R[0])
+        restore_homes(t, strip, &L[0], &R[0])
 
 
 def with_room(array, dtype):

@@ -38,15 +38,3 @@ def unpack(
     last: int,
     counts: NDArray[np.int64],
 ) -> int: ...
-def fill_captures(
-    L: NDArray[Any],
-    R: NDArray[Any],
-    start: NDArray[np.int64],
-    turned: NDArray[np.uint64],
-    masks: NDArray[np.uint64],
-    row: int,
-    end: int,
-    first: int,
-    boxed: NDArray[np.int32],
-    boxed_with: NDArray[np.int32],
-) -> None: ...

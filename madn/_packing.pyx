@@ -9,8 +9,6 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-from madn._core cimport madn_lowest
-
 ctypedef fused value_t:
     int32_t
     double
@@ -93,30 +91,3 @@ cdef void unpack_tile(const value_t* packed, value_t[::1] matrix, const int64_t[
         for b in range(c0, c1):
             matrix[at + b] = packed[k]
             k += (masks[b] & squares) == 0
-
-
-def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] turned,
-                  const uint64_t[::1] masks, int row, int end, int first, const int32_t[::1] boxed,
-                  const int32_t[:, ::1] boxed_with):
-    """Fill the slots of rows row..end-1, from column `first` on, with the value after the row player's capture.
-
-    `boxed` and `boxed_with` are those of the column side.
-    """
-    cdef int a, b, i, h, square
-    cdef int64_t at
-    cdef uint64_t rest
-    with nogil:
-        for a in range(row, end):
-            at = start[a]
-            for i in range(boxed.shape[0]):
-                h = boxed[i]
-                if h < first:
-                    continue
-                rest = turned[a] & ~masks[h]
-                while rest:
-                    square = madn_lowest(rest)
-                    rest &= rest - 1
-                    b = boxed_with[i, square]
-                    if b >= first:
-                        L[at + b] = L[at + h]
-                        R[at + b] = R[at + h]

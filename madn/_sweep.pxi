@@ -71,6 +71,7 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int8_t* row_kind        # ... in which array each option's vector is ...
     const int64_t* row_offset     # ... and where
     const int8_t* row_loss
+    const int32_t* row_pips
     const uint64_t* row_turned
     const int32_t* row_home       # [a, k]: the row of `homes` for a without its piece on the k-th square of `turned`
     const int32_t* row_boxed      # the row of `homes` for a itself, or -1
@@ -94,6 +95,7 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     void* col_exit_l[MAX_KINDS]
     void* col_exit_r[MAX_KINDS]
     int exit_row                  # the row that the vectors of column exits begin with
+    bint refill                   # the matrices come without the slots of captures: fill those of old groups too
 
 
 cdef struct Chunk:       # what the loops need to know about its rows
@@ -398,6 +400,27 @@ cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value
                     R[at] = -ring_l[ring + lane]
 
 
+cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, value_t* L, value_t* R) noexcept nogil:
+    """As `row_captures`, for columns that were not computed but are there: from the matrices."""
+    cdef int a, square, i, b, h
+    cdef int64_t at
+    cdef uint64_t rest
+    for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+        h = t.boxed_state[i]
+        if h < c0:
+            continue
+        for a in range(row, row + rows):
+            at = t.start[a]
+            rest = t.row_turned[a] & ~t.col_masks[h]
+            while rest:
+                square = madn_lowest(rest)
+                rest &= rest - 1
+                b = t.boxed_with[i * t.squares + square]
+                if b >= 0 and (not t.mirrored or b >= t.col_class[t.row_pips[a]]):
+                    L[at + b] = L[at + h]
+                    R[at + b] = R[at + h]
+
+
 cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
                      const value_t* ring_l, const value_t* ring_r) noexcept nogil:
     """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
@@ -543,6 +566,8 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
         c0 = t.col_class[j]
         c1 = t.col_class[t.group_class[g + 1]]
         if not job.examine and settled(t, job, g, j):
+            if t.refill:
+                old_row_captures(t, job.row, job.rows, g, c0, L, R)
             continue
         earliest = max(have, t.col_class[max(0, j - 6)])
         if earliest < t.col_class[lowest]:
@@ -556,6 +581,8 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
         fill_captures(t, &chunk, job, g, c0, c1, ring_l, ring_r)
         row_moves(t, &chunk, c0, c1, rows_l, rows_r, sums, sums + <int64_t>t.widest * LANES)
         if job.examine:
+            if t.refill:
+                old_row_captures(t, job.row, job.rows, g, c0, L, R)
             examine(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, found)
         else:
             settle(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)

@@ -15,13 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _packing
 from madn.errors import CorruptBlockError
 from madn.solver.components import DTYPE, Matrices, column_groups, offsets, ring_size, whole_exit
 from madn.solver.footprint import SLOTS
 from madn.solver.kernels import kernels
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Tiling, checksum
+from madn.solver.strips import StripFile, Tiling, Values, checksum
 
 
 class RowWindow:
@@ -117,6 +116,7 @@ class Streamed:
             group_class=groups,
             ring=ring,
             mirrored=self.mirrored,
+            refill=True,
         )
         self.file: StripFile
         self.laps = 0  # sweeps that are complete
@@ -186,8 +186,8 @@ class Streamed:
         for columns in self.column_windows:
             columns.load(strip)
 
-    def _load_strip(self, strip: int, lap: int) -> int:
-        """Bring a strip into its slot; return its checksum."""
+    def _load_strip(self, strip: int, lap: int) -> Values:
+        """Bring a strip into its slot; return what was read."""
         row, end = self.rows.class_start[strip : strip + 2]
         first = int(self.columns.class_start[self.tiling.first_class(strip)])
         if lap == 0:
@@ -195,14 +195,10 @@ class Streamed:
             if end > row:
                 begin = int(self.start[row]) + first
                 self.L[begin : begin + size] = self.R[begin : begin + size] = 0
-            return 0
+            return self._packed[:0]
         packed = self.file.read(strip, lap=lap)
         self.tiling.unpack(strip, packed, self.L, self.R, self.start)
-        _packing.fill_captures(
-            self.L, self.R, self.start, self.rows.turned, self.columns.masks, row, end, first, self.columns.boxed,
-            self.columns.boxed_with,
-        )  # fmt: skip
-        return checksum(packed)
+        return packed
 
     def _store(self, strip: int, accounts: NDArray[np.float64], state: str) -> None:
         packed = self.tiling.pack(strip, self.L, self.R, self.start, self._packed)
@@ -236,7 +232,7 @@ class Streamed:
             lap = sweeps + (i < strip)
             if lap == 0:
                 continue
-            found = self._load_strip(i, lap)
+            found = checksum(self._load_strip(i, lap))
             length = 8 * int(self._accounts[i + 1] - self._accounts[i])
             record = os.pread(self._account_file, length, self._account_place(i, lap))
             if len(record) != length or int.from_bytes(record[-8:], "little") != found:
