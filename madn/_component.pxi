@@ -3,6 +3,7 @@
 STOP = 2 ** 31 - 1       # ends a list of ascending columns
 
 cdef enum:
+    RINGS = 400 << 10    # bytes of the rings of chunks that run side by side: they share a cache of 512 KiB
     SHARED = 1700        # chunks times columns from which a strip is worth more than one thread: about 0.15 ms
 
 
@@ -154,7 +155,7 @@ cdef class Component:
         """
         dtype = np.float64 if self.wide else np.int32
         if self.scratch is None or len(self.scratch) < threads:
-            self.scratch = np.zeros((threads, 2 * (self.t.ring + self.t.widest) * LANES), dtype)
+            self.scratch = np.zeros((threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES), dtype)
             self.aside = np.zeros((2, 2, self.most_chunks if self.t.mirrored else 1, self.largest_strip * LANES), dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
@@ -177,14 +178,15 @@ def with_room(array, dtype):
     return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
 
 
-cdef void run_job(const Tables* t, const Job* jobs, int n, const Job* next_jobs, int k, value_t* L, value_t* R,
-                  value_t* scratch, Findings* found, const int32_t* in_order) noexcept nogil:
-    """Task k of a strip: its own chunks first, then what the next strip wants set aside before it begins."""
-    if k < n:
-        run_chunk(t, &jobs[k], L, R, scratch, &found[k])
+cdef void run_task(const Tables* t, const Job* jobs, int n, int parts, const Job* next_jobs, int k, value_t* L,
+                   value_t* R, value_t* scratch, Findings* found, const int32_t* in_order) noexcept nogil:
+    """Task k of a strip: its own chunks in parts, then what the next strip wants set aside before it begins."""
+    cdef int first = k * n // parts
+    if k < parts:
+        run_chunks(t, &jobs[first], (k + 1) * n // parts - first, L, R, scratch, &found[first])
     else:
-        set_aside(t, &next_jobs[k - n], <value_t*>next_jobs[k - n].aside_l, <value_t*>next_jobs[k - n].aside_r,
-                  in_order)
+        set_aside(t, &next_jobs[k - parts], <value_t*>next_jobs[k - parts].aside_l,
+                  <value_t*>next_jobs[k - parts].aside_r, in_order)
 
 
 cdef int prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
@@ -220,7 +222,8 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef Job* soon
     cdef Job like
     cdef Findings total
-    cdef int strip, k, n, m, next_n, g
+    cdef int strip, k, n, m, next_n, g, parts
+    cdef int together = max(1, min(<int>TOGETHER, RINGS // (2 * t.ring * LANES * <int>sizeof(value_t))))
     cdef double change = 0
     total.updates = 0
     total.residual.value = -1
@@ -245,7 +248,8 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
             now = jobs + strip % 2 * most_chunks
             soon = jobs + (strip + 1) % 2 * most_chunks
             next_n = prepare(c, strip + 1, aside[(strip + 1) % 2], like, soon) if strip + 1 < end else 0
-            m = n + (next_n if t.mirrored else 0)
+            parts = min(n, threads * ((n + threads * together - 1) // (threads * together)))
+            m = parts + (next_n if t.mirrored else 0)
             if not examining:
                 gather_inflow(t, strip, &by_strip[0, 0], &inflow[0])
             for k in range(n):
@@ -254,10 +258,11 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
             with nogil:
                 if threads == 1 or <int64_t>n * c.columns < SHARED:    # no parallel region: its cost would show
                     for k in range(m):
-                        run_job(t, now, n, soon, k, &L[0], &R[0], &scratch[0, 0], found, &in_order[0])
+                        run_task(t, now, n, parts, soon, k, &L[0], &R[0], &scratch[0, 0], found, &in_order[0])
                 else:
                     for k in prange(m, num_threads=threads, schedule="dynamic"):
-                        run_job(t, now, n, soon, k, &L[0], &R[0], &scratch[threadid(), 0], found, &in_order[0])
+                        run_task(t, now, n, parts, soon, k, &L[0], &R[0], &scratch[threadid(), 0], found,
+                                 &in_order[0])
             for k in range(n):
                 total.updates += found[k].updates
                 if found[k].residual.value > total.residual.value:

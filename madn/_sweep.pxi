@@ -48,6 +48,7 @@ cdef enum:
     MAX_KINDS = 16       # the side itself and the finish zones it can leave to
     MAX_OPTIONS = 24     # of all six rolls together, four pieces
     LOSSES = 12          # 2 * (lost rolls among 1-5) + (the 6 is lost)
+    TOGETHER = 4         # the most chunks that go through the columns side by side
 
 ctypedef fused value_t:
     int32_t
@@ -535,20 +536,33 @@ cdef bint settled(const Tables* t, const Job* job, int g, int j) noexcept nogil:
     return False
 
 
-cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, value_t* scratch,
-                    Findings* found) noexcept nogil:
-    """One pass over the columns of a chunk: compute (or examine) it group by group."""
-    cdef Chunk chunk
+cdef struct Walk:        # a chunk on its way through the columns
+    Chunk chunk
+    const Job* job
+    Findings* found
+    void* ring_l
+    void* ring_r
+    int have             # the ring holds the columns before this one that are in reach
+
+
+cdef void step(const Tables* t, Walk* walk, int g, value_t* L, value_t* R, value_t* sums) noexcept nogil:
+    """Compute (or examine) one group of columns of a chunk."""
+    cdef const Job* job = walk.job
+    cdef const Chunk* chunk = &walk.chunk
     cdef const value_t* rows_l[MAX_KINDS]
     cdef const value_t* rows_r[MAX_KINDS]
     cdef const value_t* cols_l[MAX_KINDS]
     cdef const value_t* cols_r[MAX_KINDS]
-    cdef value_t* ring_l = scratch
-    cdef value_t* ring_r = ring_l + <int64_t>t.ring * LANES
-    cdef value_t* sums = ring_r + <int64_t>t.ring * LANES
-    cdef int kind, g, j, c0, c1, have, earliest
+    cdef value_t* ring_l = <value_t*>walk.ring_l
+    cdef value_t* ring_r = <value_t*>walk.ring_r
     cdef int lowest = job.strip if t.mirrored else 0
-    describe(t, job.strip, job.row, job.rows, &chunk)
+    cdef int j = max(t.group_class[g], lowest)
+    cdef int c0 = t.col_class[j], c1 = t.col_class[t.group_class[g + 1]]
+    cdef int earliest, kind
+    if not job.examine and settled(t, job, g, j):
+        if t.refill:
+            old_row_captures(t, job.row, job.rows, g, c0, L, R)
+        return
     rows_l[0] = L
     rows_r[0] = R
     cols_l[0] = ring_l
@@ -558,39 +572,51 @@ cdef void run_chunk(const Tables* t, const Job* job, value_t* L, value_t* R, val
         rows_r[kind] = <const value_t*>t.row_exit_r[kind]
         cols_l[kind] = <const value_t*>t.col_exit_l[kind] + job.row - t.exit_row
         cols_r[kind] = <const value_t*>t.col_exit_r[kind] + job.row - t.exit_row
-    have = 0                          # the ring holds the columns before this one that are in reach
+    earliest = max(walk.have, t.col_class[max(0, j - 6)])
+    if earliest < t.col_class[lowest]:
+        load_earlier(t, chunk, earliest, t.col_class[lowest], L, R, ring_l, ring_r)
+        earliest = t.col_class[lowest]
+    if earliest < c0:
+        load(t, chunk, earliest, c0, L, R, ring_l, ring_r)
+        fill_captures(t, chunk, job, group_of(t, earliest, g), earliest, c0, ring_l, ring_r)
+    if job.examine:
+        load(t, chunk, c0, c1, L, R, ring_l, ring_r)
+    fill_captures(t, chunk, job, g, c0, c1, ring_l, ring_r)
+    row_moves(t, chunk, c0, c1, rows_l, rows_r, sums, sums + <int64_t>t.widest * LANES)
+    if job.examine:
+        if t.refill:
+            old_row_captures(t, job.row, job.rows, g, c0, L, R)
+        examine(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, walk.found)
+    else:
+        settle(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
+        write_back(t, chunk, c0, c1, L, R, ring_l, ring_r, walk.found)
+        row_captures(t, chunk, g, c0, L, R, ring_l, ring_r)
+        keep_homes(t, chunk, g, c0, c1, L, R, ring_l, ring_r)
+        job.moved[g] = walk.found.change
+    walk.have = c1
+
+
+cdef void run_chunks(const Tables* t, const Job* jobs, int count, value_t* L, value_t* R, value_t* scratch,
+                     Findings* found) noexcept nogil:
+    """One pass over the columns of a few chunks of a strip, side by side.
+
+    They read the same rows of the strips before: going through the columns together, a group of those rows is read
+    from memory once and stays in the cache.
+    """
+    cdef Walk walks[TOGETHER]
+    cdef value_t* sums = scratch + <int64_t>(2 * TOGETHER * t.ring) * LANES
+    cdef int g, k, lowest = jobs[0].strip if t.mirrored else 0
+    for k in range(count):
+        describe(t, jobs[k].strip, jobs[k].row, jobs[k].rows, &walks[k].chunk)
+        walks[k].job = &jobs[k]
+        walks[k].found = &found[k]
+        walks[k].ring_l = scratch + <int64_t>(2 * k * t.ring) * LANES
+        walks[k].ring_r = scratch + <int64_t>((2 * k + 1) * t.ring) * LANES
+        walks[k].have = 0
     for g in range(t.groups):
-        if t.group_class[g + 1] <= lowest:
-            continue
-        j = max(t.group_class[g], lowest)
-        c0 = t.col_class[j]
-        c1 = t.col_class[t.group_class[g + 1]]
-        if not job.examine and settled(t, job, g, j):
-            if t.refill:
-                old_row_captures(t, job.row, job.rows, g, c0, L, R)
-            continue
-        earliest = max(have, t.col_class[max(0, j - 6)])
-        if earliest < t.col_class[lowest]:
-            load_earlier(t, &chunk, earliest, t.col_class[lowest], L, R, ring_l, ring_r)
-            earliest = t.col_class[lowest]
-        if earliest < c0:
-            load(t, &chunk, earliest, c0, L, R, ring_l, ring_r)
-            fill_captures(t, &chunk, job, group_of(t, earliest, g), earliest, c0, ring_l, ring_r)
-        if job.examine:
-            load(t, &chunk, c0, c1, L, R, ring_l, ring_r)
-        fill_captures(t, &chunk, job, g, c0, c1, ring_l, ring_r)
-        row_moves(t, &chunk, c0, c1, rows_l, rows_r, sums, sums + <int64_t>t.widest * LANES)
-        if job.examine:
-            if t.refill:
-                old_row_captures(t, job.row, job.rows, g, c0, L, R)
-            examine(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, found)
-        else:
-            settle(t, &chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
-            write_back(t, &chunk, c0, c1, L, R, ring_l, ring_r, found)
-            row_captures(t, &chunk, g, c0, L, R, ring_l, ring_r)
-            keep_homes(t, &chunk, g, c0, c1, L, R, ring_l, ring_r)
-            job.moved[g] = found.change
-        have = c1
+        if t.group_class[g + 1] > lowest:
+            for k in range(count):
+                step(t, &walks[k], g, L, R, sums)
 
 
 cdef inline int group_of(const Tables* t, int column, int g) noexcept nogil:
