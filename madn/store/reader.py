@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import CorruptBlockError, MadnError, MissingBlockError
-from madn.store import blocks
+from madn._core import Ranking
+from madn.errors import CorruptBlockError, MadnError, MissingBlockError, NoValuesError
+from madn.store import blocks, policy
 from madn.store.blocks import Array, Encoding
 from madn.store.catalogue import CatalogueFile
 from madn.store.prediction import layout
@@ -75,12 +76,21 @@ class BlockReader:
         self._files: dict[int, int] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
+        self.ranking = Ranking(self.catalogue.rules.pieces, self.catalogue.rules.squares)
 
     def win(self, number: int) -> float:
         """The probability stored for a position ID."""
+        self._check_values()
         group, at = self.find(number)
         raw: float = self.block(group, at).item(number - group.first_ids[at])
         return group.encodings[at].win(raw)
+
+    def choices(self, number: int) -> int:
+        """The word of best moves stored for a position ID; `policy.choice` reads it."""
+        group, at = self.find(number)
+        word: int = self.block(group, at).item(number - group.first_ids[at])
+        return word
 
     def find(self, number: int) -> tuple[Group, int]:
         """Say which block holds a position ID."""
@@ -130,6 +140,7 @@ class BlockReader:
 
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
+        self._check_values()
         wins = np.empty(len(ids), np.float64)
         order = np.argsort(ids)
         places = self.places(ids[order])
@@ -174,8 +185,13 @@ class BlockReader:
         table = group.table
         frame = self.frame(table, at)
         where = layout(self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at]))
+        first, count, encoding = group.first_ids[at], group.counts[at], group.encodings[at]
+        values: Array
         try:
-            values = blocks.decode(frame, group.encodings[at], group.first_ids[at], group.counts[at], where)
+            if encoding == blocks.POLICY:
+                values = policy.decode(frame, first, count, self.ranking)
+            else:
+                values = blocks.decode(frame, encoding, first, count, where)
         except CorruptBlockError as error:
             raise CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {error}") from None
         values.flags.writeable = False
@@ -198,6 +214,10 @@ class BlockReader:
         """The number of blocks and the number of positions in them."""
         self._check_open()
         return self._catalogue_file.totals()
+
+    def _check_values(self) -> None:
+        if self.policy:
+            raise NoValuesError(f"{self.directory}: this database stores best moves, not winning probabilities")
 
     def _check_open(self) -> None:
         if self._closed:
