@@ -1,8 +1,10 @@
 """A reader written from docs/format.md alone: it shares no code with madn and agrees on every position."""
 
+import shutil
 import sqlite3
 import struct
 from bisect import bisect_left
+from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 from pathlib import Path
@@ -12,6 +14,8 @@ import pytest
 import zstandard
 from test_store import Noise
 
+from madn._core import Ranking
+from madn.board import Board
 from madn.database import open_database
 from madn.rules import Rules
 from madn.store import compress_database, write_database
@@ -134,56 +138,47 @@ class Decoder:
 
 
 def policy(directory):
-    """Yield (first ID, for each position the start squares of the best moves by roll) block by block."""
+    """Yield (first ID, for each position by roll the piece to move, counted from the last) block by block."""
     for rules, (p1, f1, p2, f2, first_id, rank, n, *_), content in frames(directory):
-        P, S, decoder, taken, best = rules["pieces"], rules["squares"], Decoder(content), {}, []
-        m1, m2 = p1 - f1, p2 - f2
-        row = comb(S - m1, m2)
-        for i in range(n):
+        P, S, m1, m2 = rules["pieces"], rules["squares"], p1 - f1, p2 - f2
+        decoder, taken, row = Decoder(content), {}, comb(S - m1, m2)
+        for i in range(n if P not in (f1, f2) else 0):
             rest, last = divmod(rank + i, row)
-            rest, main1 = divmod(rest, comb(S, m1))
-            zone1, zone2 = divmod(rest, comb(P, f2))
-            own = [S - 1 - n for n in combination(main1, S, m1)] + [S + P - 1 - n for n in combination(zone1, P, f1)]
-            free, places = [q for q in range(S) if (q + S // 2) % S not in own], combination(last, S - m1, m2)
-            other = [free[S - m1 - 1 - n] for n in places]
+            rest, main = divmod(rest, comb(S, m1))
+            own = [S - 1 - q for q in combination(main, S, m1)]
+            own += [S + P - 1 - q for q in combination(rest // comb(P, f2), P, f1)]
+            free = [q for q in range(S) if (q + S // 2) % S not in own]
+            places = combination(last, S - m1, m2)[::-1]
+            other = [free[S - m1 - 1 - q] for q in places]
+            lags = [comb(q - 1, k) if q and q - 1 not in places else 0 for k, q in enumerate(places)] + [0, 0, 0]
             hits = {(q + S // 2) % S for q in other}
-            reach = {(q + d + S // 2) % S for q in other for d in range(1, 7) if q + d < S} | ({S // 2} if p2 < P else set())
+            reach = {(q + d + S // 2) % S for q in other for d in range(1, 7) if q + d < S}
+            reach |= {S // 2} if p2 < P else set()
             ahead = {q - d for q in hits for d in range(1, 7)}
-            places = places[::-1]
-            lags = [comb(q - 1, k) if q and q - 1 not in places else 0 for k, q in enumerate(places[:3])]
-            lags += [0] * (3 - len(lags))
-            best.append({})
             piece = None
             for roll in range(1, 7):
                 starts = [q for q in own if q + roll < S + P and q + roll not in own]
-                if p1 < P and (roll not in own if 0 in own else roll == 6):
-                    starts = []  # the rule leaves one move
-                if len(starts) < 2 or f1 == P or f2 == P:
-                    continue
-
-                def move(lag, moved=None, starts=starts, own=own, roll=roll, i=i):
-                    q = taken.get((i - lag, roll)) if lag else moved
-                    return starts.index(own[q]) if q is not None and own[q] in starts else 7
-
-                near = [move(lag) for lag in lags]
-                far = [move(lag and row + lag) for lag in lags]
-                cross = move(lags[0] + lags[1] if lags[0] and lags[1] else 0)
-                a, b, c, d, e = (
-                    sum(1 << k for k, q in enumerate(starts) if q + step in squares)
-                    for squares, step in ((hits, roll), (reach, roll), (reach, 0), (ahead, roll), (ahead, 0))
-                )
-                near, far = (x[0] + 8 * x[1] + 64 * x[2] for x in (near, far))
+                if len(starts) < 2 or (p1 < P and (roll not in own if 0 in own else roll == 6)):
+                    continue  # no choice, or the rules leave one move
+                moves = {own.index(q): k for k, q in enumerate(starts)}
+                there = [taken.get((i - lag, roll)) if lag else None for lag in lags[:3]]
+                there += [taken.get((i - row - lag, roll)) if lag else None for lag in lags[:3]]
+                there += [taken.get((i - lags[0] - lags[1], roll)) if lags[0] and lags[1] else None]
+                there += [taken.get((i - row, roll)), piece]
+                a, b, c, d, e, f, cross, back, before = (moves.get(q, 7) for q in there)
+                near, far = a + 8 * b + 64 * c, d + 8 * e + 64 * f
+                sets = (hits, roll), (reach, roll), (reach, 0), (ahead, roll), (ahead, 0)
+                a, b, c, d, e = (sum(1 << k for k, q in enumerate(starts) if q + by in at) for at, by in sets)
                 contexts = (
-                    near | move(row) << 9 | a << 12 | b << 18 | c << 24,
-                    move(row) | move(0, piece) << 3 | a << 6 | b << 12 | c << 18 | d << 24 | e << 30,
-                    near | move(row) << 9 | far << 12 | cross << 21,
+                    near | back << 9 | a << 12 | b << 18 | c << 24,
+                    back | before << 3 | a << 6 | b << 12 | c << 18 | d << 24 | e << 30,
+                    near | back << 9 | far << 12 | cross << 21,
                 )
                 k = len(starts) - 1
                 while k and not decoder.event(8 * len(starts) + k, contexts):
                     k -= 1
                 piece = taken[i, roll] = own.index(starts[k])
-                best[-1][roll] = starts[k]
-        yield first_id, best
+        yield first_id, [{r: taken[i, r] for r in range(1, 7) if (i, r) in taken} for i in range(n)]
 
 
 # end of the reader
@@ -217,6 +212,64 @@ def agree(directory: Path) -> int:
 def test_both_readers_agree_on_every_position_of_the_two_piece_game() -> None:
     with open_database() as db:
         assert agree(db.path) == 747_435
+
+
+def agree_on_moves(directory: Path, every: int = 1) -> int:
+    """Compare the readers on the best moves of every so many positions; return how many positions there are."""
+    seen = 0
+    with open_database(directory) as db:
+        ranking = Ranking(db.rules.pieces, db.rules.squares)
+        for first, best in policy(directory):
+            assert first == seen
+            for number in range(first, first + len(best), every):
+                board = Board.from_masks(*ranking.unrank(number), db.rules)
+                decisions = [roll for roll in range(1, 7) if len(board.legal_moves(roll)) > 1]
+                assert list(best[number - first]) == decisions
+                for roll in decisions:
+                    assert db.best_move(board, roll).start == board.own[best[number - first][roll]]
+            seen += len(best)
+    return seen
+
+
+@pytest.mark.parametrize(("rules", "every"), [(Rules(1, 8), 1), (Rules(2, 10), 1), (Rules(3, 8), 5)])
+def test_both_readers_agree_on_policies(tmp_path: Path, rules: Rules, every: int) -> None:
+    write_database(tmp_path / "db", Noise(rules), {}, block_positions=4000)
+    compress_database(tmp_path / "db", tmp_path / "new", "policy")
+    assert agree_on_moves(tmp_path / "new", every) == rules.positions
+
+
+@dataclass
+class TwoPieces:
+    """The small database inside the package as a source, to cut it into other blocks."""
+
+    representation: str = "float64"
+
+    def __post_init__(self) -> None:
+        self.db = open_database()
+        self.rules = self.db.rules
+        self.min_board = self.max_board = Board.start(self.rules)
+
+    def read(self, first: int, out: np.ndarray) -> None:
+        out[:] = self.db.win_many(np.arange(first, first + len(out)))
+
+
+def test_both_readers_agree_on_the_policy_of_the_two_piece_game(tmp_path: Path) -> None:
+    """Some blocks of it: all of them would take plain Python a minute."""
+    write_database(tmp_path / "db", TwoPieces(), {}, block_positions=2000)
+    compress_database(tmp_path / "db", tmp_path / "new", "policy")
+    shutil.copytree(tmp_path / "new", tmp_path / "part")
+    with sqlite3.connect(tmp_path / "part" / "catalogue.sqlite") as catalogue:
+        catalogue.execute("DELETE FROM blocks WHERE block % 45 != 7")
+    decisions = 0
+    with open_database(tmp_path / "new") as db, open_database() as values:
+        for first, best in policy(tmp_path / "part"):
+            boards = [Board.from_masks(*db._ranking.unrank(first + i), db.rules) for i in range(len(best))]
+            for board, pieces in zip(boards, best, strict=True):
+                for roll, piece in pieces.items():
+                    assert db.best_move(board, roll).start == board.own[piece]
+                    assert db.best_move(board, roll) == values.best_move(board, roll)
+                    decisions += 1
+    assert decisions > 30_000
 
 
 @pytest.mark.parametrize("encoding", ["fixed32", "float64", "bits8", "bits13", "bits24"])

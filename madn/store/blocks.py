@@ -81,8 +81,7 @@ FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
 FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
 POLICY = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # no values: best moves, see madn.store.policy
 ENCODINGS = {
-    encoding.name: encoding
-    for encoding in (FIXED32, FLOAT64, POLICY, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
+    encoding.name: encoding for encoding in (FIXED32, FLOAT64, POLICY, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
 }
 TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
 

@@ -180,9 +180,7 @@ class _Compression:
             raise CorruptBlockError(f"{self.reader.directory}: block {at}: a value is not a probability")
         if self.store == "policy":
             assert self.moves is not None
-            frame, decisions = policy.encode(
-                self.moves.choices(first, count), first, self.reader.ranking, self.level
-            )
+            frame, decisions = policy.encode(self.moves.choices(first, count), first, self.reader.ranking, self.level)
             return frame, Made(decisions=decisions)
         made = Made()
         if new != old:
