@@ -24,7 +24,7 @@ from madn.store.reader import open_reader
 
 GAMES = (Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8))
 ROLLS = range(1, 7)
-SMALL = Rules(2, 12)
+SMALL = Rules(2, 8)
 
 
 def open_boards(rules: Rules, step: int = 1) -> Iterator[Board]:
@@ -182,7 +182,7 @@ def test_moves_that_differ_by_less_than_storing_may_change_are_equal(
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, Database]]:
     """A solved game with its values, and with its best moves only."""
     directory = tmp_path_factory.mktemp("policy")
-    write_database(directory / "values", solve(make_plan(SMALL, threads=1)), {"residual": 1e-9}, block_positions=700)
+    write_database(directory / "values", solve(make_plan(SMALL, threads=1)), {"residual": 1e-9}, block_positions=200)
     compress_database(directory / "values", directory / "policy", "policy")
     with open_database(directory / "values") as values, open_database(directory / "policy") as best:
         yield values, best
@@ -221,8 +221,8 @@ def test_asked_for_a_probability_it_says_that_it_has_none(pair: tuple[Database, 
     assert best.get_win(board) is None
     assert best.get_win(board, 0.25) == 0.25
     with pytest.raises(IllegalMoveError):
-        best.best_move(Board.parse("12,13/0", SMALL), 3)
-    assert best.analyse(Board.parse("12,13/0", SMALL)).rolls == ()
+        best.best_move(Board.parse("8,9/0", SMALL), 3)
+    assert best.analyse(Board.parse("8,9/0", SMALL)).rolls == ()
 
 
 def test_what_a_policy_says_of_itself(pair: tuple[Database, Database]) -> None:
