@@ -231,7 +231,7 @@ def agree_on_moves(directory: Path, every: int = 1) -> int:
     return seen
 
 
-@pytest.mark.parametrize(("rules", "every"), [(Rules(1, 8), 1), (Rules(2, 10), 1), (Rules(3, 8), 5)])
+@pytest.mark.parametrize(("rules", "every"), [(Rules(1, 8), 1), (Rules(2, 8), 1)])
 def test_both_readers_agree_on_policies(tmp_path: Path, rules: Rules, every: int) -> None:
     write_database(tmp_path / "db", Noise(rules), {}, block_positions=4000)
     compress_database(tmp_path / "db", tmp_path / "new", "policy")
@@ -259,7 +259,7 @@ def test_both_readers_agree_on_the_policy_of_the_two_piece_game(tmp_path: Path) 
     compress_database(tmp_path / "db", tmp_path / "new", "policy")
     shutil.copytree(tmp_path / "new", tmp_path / "part")
     with sqlite3.connect(tmp_path / "part" / "catalogue.sqlite") as catalogue:
-        catalogue.execute("DELETE FROM blocks WHERE block % 45 != 7")
+        catalogue.execute("DELETE FROM blocks WHERE block % 120 != 60")
     decisions = 0
     with open_database(tmp_path / "new") as db, open_database() as values:
         for first, best in policy(tmp_path / "part"):
@@ -269,7 +269,7 @@ def test_both_readers_agree_on_the_policy_of_the_two_piece_game(tmp_path: Path) 
                     assert db.best_move(board, roll).start == board.own[piece]
                     assert db.best_move(board, roll) == values.best_move(board, roll)
                     decisions += 1
-    assert decisions > 30_000
+    assert decisions > 10_000
 
 
 @pytest.mark.parametrize("encoding", ["fixed32", "float64", "bits8", "bits13", "bits24"])

@@ -22,7 +22,7 @@ from madn.cli.progress import ProgressBar
 @click.option("--level", type=int, metavar="L", help="Level of zstd, 1 to 22.  [default: 9]")
 @json_option
 def compress(src: str, dst: str, store: str, bits: int | None, level: int | None, as_json: bool) -> None:
-    """Write the database SRC anew at DST, with fewer bits or with the best moves only.
+    """Write a database anew, in fewer bits or as best moves only.
 
     SRC is only read. A database that is at DST already is replaced when the new one is complete. Work that
     was interrupted goes on where it stopped when the same command is given again.
@@ -54,9 +54,9 @@ def _table(found: dict[str, Any]) -> str:
         ("bits", f"{found['bits_per_position']:.3f} for each position"),
     ]
     if "bits_per_decision" in found:
-        rows.append(("", f"{found['bits_per_decision']:.3f} for each of {found['decisions']:,} decisions"))
+        rows.append(("decisions", f"{found['decisions']:,}, {found['bits_per_decision']:.3f} bits for each"))
     rows.append(("largest error", f"{found['max_error']:.2g}"))
-    if "max_loss" in found:
-        rows.append(("lost by rounding", f"at most {found['max_loss']:.2g}  {found['max_loss_board']}"))
-        rows.append(("", f"{found['mean_loss']:.2g} on average"))
+    if found.get("max_loss") is not None:
+        rows.append(("largest loss", f"{found['max_loss']:.2g}  {found['max_loss_board']}"))
+        rows.append(("mean loss", f"{found['mean_loss']:.2g}"))
     return columns(rows)

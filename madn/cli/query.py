@@ -52,11 +52,14 @@ def info(db: str, as_json: bool) -> None:
 
 def _measured(facts: dict[str, Any]) -> list[tuple[str, str]]:
     """What compressing the database has measured."""
-    rows = [("largest error", f"{facts['max_error']:.2g}")] if facts["max_error"] else []
+    rows = []
     if "bits_per_decision" in facts:
-        rows.append(("", f"{facts['bits_per_decision']:.3f} for each of {facts['decisions']:,} decisions"))
+        rows.append(("decisions", f"{facts['decisions']:,}, {facts['bits_per_decision']:.3f} bits for each"))
+    if facts["max_error"]:
+        rows.append(("largest error", f"{facts['max_error']:.2g}"))
     if isinstance(facts.get("max_loss"), float) and isinstance(facts.get("mean_loss"), float):
-        rows.append(("lost by rounding", f"at most {facts['max_loss']:.2g}, {facts['mean_loss']:.2g} on average"))
+        rows.append(("largest loss", f"{facts['max_loss']:.2g}"))
+        rows.append(("mean loss", f"{facts['mean_loss']:.2g}"))
     return rows
 
 

@@ -24,7 +24,9 @@ SHOWN = 10  # lines of damage for a person; --json has all
     metavar="K",
     help="With --deep: recompute K random positions.  [default: all]",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the random positions.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), metavar="X", default=0, show_default=True, help="Of the random positions."
+)
 @json_option
 def verify(db: str, deep: bool, sample: int | None, seed: int, as_json: bool) -> None:
     """Check every byte, digest, count, offset and row of a database.

@@ -25,6 +25,7 @@ Progress = Callable[[float, str], None]
 DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
 CHUNK = 1 << 16  # positions that are recomputed together
 READ = 1 << 20  # bytes that are digested together
+FEW = 16  # blocks that are not worth another thread
 MAX_SUMS = 1 << 24  # bytes of SHA256SUMS: more than any database needs
 ROUNDING = 1e-12  # what adding up six doubles may lose
 
@@ -146,8 +147,13 @@ def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: P
             return str(error)
         return None
 
-    jobs = (partial(problem, at) for at in range(len(table)))
-    for at, found in enumerate(in_order(jobs, min(os.cpu_count() or 1, 8))):
+    threads = min(os.cpu_count() or 1, 8, len(table) // FEW)
+    found_in_order = (
+        in_order((partial(problem, at) for at in range(len(table))), threads)
+        if threads > 1
+        else map(problem, range(len(table)))
+    )
+    for at, found in enumerate(found_in_order):
         if found is None:
             report.positions += group.counts[at]
         else:
@@ -184,7 +190,7 @@ def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArra
                 yield np.arange(start, min(start + CHUNK, first + count))
         return
     stored = int(ends[-1]) if len(ends) else 0
-    picked = np.unique(np.random.default_rng(seed).integers(0, max(stored, 1), min(sample, stored)))
+    picked = np.sort(np.random.default_rng(seed).choice(stored, min(sample, stored), replace=False, shuffle=False))
     block = np.searchsorted(ends, picked, "right")
     ids = table.first_id[block] + picked - (ends - table.count)[block]
     for start in range(0, len(ids), CHUNK):
