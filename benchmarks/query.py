@@ -13,7 +13,7 @@ import argparse
 import json
 from collections.abc import Callable
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
@@ -88,16 +88,21 @@ def first_answer(path: str, board: Board, values: bool, runs: int) -> float:
 
 def many(path: str, count: int, runs: int) -> dict[str, float]:
     """A million random positions at once, from a database that was just opened, and again from its cache."""
-    cold, warm = [], []
+    cold: list[float] = []
+    warm: list[float] = []
+    busy = []
     for run in range(runs):
         with open_database(path, cache_bytes=1 << 30) as db:
             ids = np.random.default_rng(run).integers(0, db.rules.positions, count)
+            begin = process_time()
             for times in (cold, warm):
                 start = perf_counter()
                 db.win_many(ids)
                 times.append(perf_counter() - start)
+                busy.append(process_time() - begin)
     return {
         "win_many_per_second": round(count / median(cold)),
+        "win_many_cpu_seconds": round(median(busy[::2]), 3),  # of all threads: what a busy machine does not change
         "win_many_warm_per_second": round(count / median(warm)),
     }
 

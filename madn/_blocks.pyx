@@ -55,8 +55,10 @@ cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word 
     cdef const uint8_t* c = planes + 2 * n
     cdef const uint8_t* d = planes + 3 * n
     cdef Py_ssize_t i
+    cdef uint32_t total
     for i in range(n):
-        out[i] = <word>((<uint32_t>planes[i] | <uint32_t>b[i] << 8 | <uint32_t>c[i] << 16 | <uint32_t>d[i] << 24) - balance)
+        total = <uint32_t>planes[i] | <uint32_t>b[i] << 8 | <uint32_t>c[i] << 16 | <uint32_t>d[i] << 24
+        out[i] = <word>(total - balance)
 
 
 def split(const word[::1] words, int width, word balance):

@@ -166,7 +166,7 @@ def choose(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double ti
     `ids` are those of `successors`, `wins` their values. Returns the number of decisions.
     """
     cdef Py_ssize_t i
-    cdef int roll, j, count
+    cdef int roll, count
     cdef int64_t decisions = 0
     cdef double found[MAX_CHOICES]
     with nogil:

@@ -12,7 +12,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from madn._core cimport (
-    MAX_CHOICES, OwnMove, Profile, RankTables, Ranking, decode, madn_popcount, own_moves, profile_at, turned,
+    MAX_CHOICES, MAX_PIECES, OwnMove, Profile, RankTables, Ranking, decode, madn_popcount, own_moves, profile_at,
+    turned,
 )
 
 cdef enum:
@@ -139,21 +140,42 @@ cdef void set_side(Side* side, uint64_t own, const RankTables* t) noexcept nogil
             side.move[roll][piece] = <uint8_t>j
 
 
-cdef void find_lags(const RankTables* t, const Profile* profile, int64_t rank, int64_t* lags) noexcept nogil:
-    """How many positions before this one the other's first pieces stand one place lower; 0 if they cannot."""
-    cdef int k, place = t.squares - profile.m1, above = 0
-    for k in range(NEIGHBOURS):
-        lags[k] = 0
+cdef void set_places(const RankTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
+    """The places of the other's main pieces, lowest first, from their rank."""
+    cdef int k, place = t.squares - profile.m1
     for k in range(profile.m2, 0, -1):
         place -= 1
         while t.choose[k][place] > rank:
             place -= 1
         rank -= t.choose[k][place]
-        if above and k < NEIGHBOURS and place == above - 1:
-            lags[k] = 0                       # the piece above stands right behind this one
-        above = place
-        if k <= NEIGHBOURS and place > 0:
-            lags[k - 1] = t.choose[k - 1][place - 1]
+        places[k - 1] = place
+
+
+cdef inline void next_places(int pieces, int* places) noexcept nogil:
+    """Go on to the next rank: the lowest piece that can moves up, those below go back to their first places."""
+    cdef int k = 0
+    while k + 1 < pieces and places[k] + 1 == places[k + 1]:
+        places[k] = k
+        k += 1
+    places[k] += 1
+
+
+cdef inline void find_lags(const RankTables* t, int pieces, const int* places, int64_t* lags) noexcept nogil:
+    """How many positions before this one the other's first pieces stand one place lower; 0 if they cannot."""
+    cdef int k, below = -1
+    for k in range(NEIGHBOURS):
+        lags[k] = 0
+        if k < pieces:
+            if places[k] - 1 > below:
+                lags[k] = t.choose[k][places[k] - 1]
+            below = places[k]
+
+
+cdef inline uint64_t one_to_six(uint64_t squares) noexcept nogil:
+    """The squares 1 to 6 above some."""
+    squares = squares << 1 | squares << 2
+    squares |= squares << 2
+    return squares | squares << 2
 
 
 cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder, uint8_t* choices) noexcept nogil:
@@ -168,8 +190,9 @@ cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder
         free(pieces)
         return -1
     cdef const Profile* profile = &t.profiles[profile_at(t, first)]
-    cdef int64_t i, rank, row = profile.affm, decisions = 0
+    cdef int64_t i, row = profile.affm, decisions = 0, rank = (first - profile.first) % row - 1
     cdef int64_t lags[NEIGHBOURS]
+    cdef int places[MAX_PIECES]
     cdef uint64_t own, other, main2, hit, reach, ahead, finish = (<uint64_t>1 << t.pieces) - 1
     cdef Side side
     cdef int k, roll, last
@@ -182,19 +205,23 @@ cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder
     memset(pieces, NONE, count * DIE)
     side.own = ~<uint64_t>0
     for i in range(count):
+        rank += 1
+        if rank == row:
+            rank = 0
+        if i == 0 or rank == 0:
+            set_places(t, profile, rank, places)
+        else:
+            next_places(profile.m2, places)
         decode(t, first + i, &own, &other)
         if own >> t.squares == finish or other >> t.squares == finish:
             continue
         if own != side.own:
             set_side(&side, own, t)
-        find_lags(t, profile, (first + i - profile.first) % row, lags)
+        find_lags(t, profile.m2, places, lags)
         main2 = other & t.main
         hit = turned(main2, t.squares)
-        reach, ahead = 0, 0
-        for k in range(1, DIE + 1):
-            reach |= main2 << k
-            ahead |= hit >> k
-        reach = turned(reach, t.squares)
+        reach = turned(one_to_six(main2), t.squares)
+        ahead = hit >> 1 | hit >> 2 | hit >> 3 | hit >> 4 | hit >> 5 | hit >> 6
         if madn_popcount(other) < t.pieces:
             reach |= <uint64_t>1 << (t.squares // 2)
         last = NONE

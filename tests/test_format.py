@@ -214,28 +214,32 @@ def test_both_readers_agree_on_every_position_of_the_two_piece_game() -> None:
         assert agree(db.path) == 747_435
 
 
-def agree_on_moves(directory: Path, every: int = 1) -> int:
-    """Compare the readers on the best moves of every so many positions; return how many positions there are."""
-    seen = 0
+def agree_on_moves(directory: Path, every: int, offset: int = 0) -> int:
+    """Compare the readers on every so many blocks of a policy; return how many decisions there were."""
+    part = directory.with_name("part")
+    shutil.copytree(directory, part)
+    with sqlite3.connect(part / "catalogue.sqlite") as catalogue:
+        catalogue.execute(f"DELETE FROM blocks WHERE block % {every} != {offset}")
+    found = 0
     with open_database(directory) as db:
         ranking = Ranking(db.rules.pieces, db.rules.squares)
-        for first, best in policy(directory):
-            assert first == seen
-            for number in range(first, first + len(best), every):
+        for first, best in policy(part):
+            for number, pieces in enumerate(best, first):
                 board = Board.from_masks(*ranking.unrank(number), db.rules)
-                decisions = [roll for roll in range(1, 7) if len(board.legal_moves(roll)) > 1]
-                assert list(best[number - first]) == decisions
-                for roll in decisions:
-                    assert db.best_move(board, roll).start == board.own[best[number - first][roll]]
-            seen += len(best)
-    return seen
+                assert list(pieces) == [roll for roll in range(1, 7) if len(board.legal_moves(roll)) > 1]
+                for roll, piece in pieces.items():
+                    assert db.best_move(board, roll).start == board.own[piece]
+                found += len(pieces)
+    return found
 
 
-@pytest.mark.parametrize(("rules", "every"), [(Rules(1, 8), 1), (Rules(2, 8), 1)])
+@pytest.mark.parametrize(
+    ("rules", "every"), [(Rules(1, 8), 1), (Rules(2, 8), 1), (Rules(3, 8), 15), (Rules(4, 8), 150)]
+)
 def test_both_readers_agree_on_policies(tmp_path: Path, rules: Rules, every: int) -> None:
-    write_database(tmp_path / "db", Noise(rules), {}, block_positions=4000)
+    write_database(tmp_path / "db", Noise(rules), {}, block_positions=800)
     compress_database(tmp_path / "db", tmp_path / "new", "policy")
-    assert agree_on_moves(tmp_path / "new", every) == rules.positions
+    assert agree_on_moves(tmp_path / "new", every) >= 2000 * (rules.pieces > 1)
 
 
 @dataclass
@@ -257,19 +261,7 @@ def test_both_readers_agree_on_the_policy_of_the_two_piece_game(tmp_path: Path) 
     """Some blocks of it: all of them would take plain Python a minute."""
     write_database(tmp_path / "db", TwoPieces(), {}, block_positions=2000)
     compress_database(tmp_path / "db", tmp_path / "new", "policy")
-    shutil.copytree(tmp_path / "new", tmp_path / "part")
-    with sqlite3.connect(tmp_path / "part" / "catalogue.sqlite") as catalogue:
-        catalogue.execute("DELETE FROM blocks WHERE block % 120 != 60")
-    decisions = 0
-    with open_database(tmp_path / "new") as db, open_database() as values:
-        for first, best in policy(tmp_path / "part"):
-            boards = [Board.from_masks(*db._ranking.unrank(first + i), db.rules) for i in range(len(best))]
-            for board, pieces in zip(boards, best, strict=True):
-                for roll, piece in pieces.items():
-                    assert db.best_move(board, roll).start == board.own[piece]
-                    assert db.best_move(board, roll) == values.best_move(board, roll)
-                    decisions += 1
-    assert decisions > 10_000
+    assert agree_on_moves(tmp_path / "new", 120, 60) > 10_000
 
 
 @pytest.mark.parametrize("encoding", ["fixed32", "float64", "bits8", "bits13", "bits24"])

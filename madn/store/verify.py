@@ -148,12 +148,10 @@ def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: P
         return None
 
     threads = min(os.cpu_count() or 1, 8, len(table) // FEW)
-    found_in_order = (
-        in_order((partial(problem, at) for at in range(len(table))), threads)
-        if threads > 1
-        else map(problem, range(len(table)))
-    )
-    for at, found in enumerate(found_in_order):
+    problems: Iterator[str | None] = map(problem, range(len(table)))
+    if threads > 1:
+        problems = in_order((partial(problem, at) for at in range(len(table))), threads)
+    for at, found in enumerate(problems):
         if found is None:
             report.positions += group.counts[at]
         else:
