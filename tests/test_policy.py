@@ -275,6 +275,15 @@ def test_moves_that_lead_out_of_the_database_are_said(tmp_path: Path) -> None:
     assert open_database(tmp_path / "new").info()["mean_loss"] is None
 
 
+def test_with_little_memory_a_policy_is_the_same_and_the_loss_is_not_measured(
+    pair: tuple[Database, Database], tmp_path: Path
+) -> None:
+    values, best = pair
+    compress_database(values.path, tmp_path / "new", "policy", cache_bytes=3000)
+    assert contents(tmp_path / "new") == contents(best.path)
+    assert compress_database(values.path, tmp_path / "twelve", bits=12, cache_bytes=3000)["max_loss"] is None
+
+
 # what rounding loses
 
 

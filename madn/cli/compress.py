@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from madn.cli.options import memory_bytes
 from madn.cli.output import columns, json_option, print_json, size
 from madn.cli.progress import ProgressBar
 
@@ -20,8 +21,13 @@ from madn.cli.progress import ProgressBar
 )
 @click.option("--bits", type=int, metavar="B", help="Round values to B bits, 8 to 24.  [default: as they are]")
 @click.option("--level", type=int, metavar="L", help="Level of zstd, 1 to 22.  [default: 9]")
+@click.option(
+    "--memory", metavar="SIZE", callback=memory_bytes, help="Memory for decoded values, such as 4G.  [default: 1G]"
+)
 @json_option
-def compress(src: str, dst: str, store: str, bits: int | None, level: int | None, as_json: bool) -> None:
+def compress(
+    src: str, dst: str, store: str, bits: int | None, level: int | None, memory: int | None, as_json: bool
+) -> None:
     """Write a database anew, in fewer bits or as best moves only.
 
     SRC is only read. A database that is at DST already is replaced when the new one is complete. Work that
@@ -29,17 +35,26 @@ def compress(src: str, dst: str, store: str, bits: int | None, level: int | None
 
     With --bits the winning probability that is lost by playing from the rounded values is measured for every
     position: for each roll, the value of the best move less that of the move that the rounded values prefer,
-    and the mean of that over the rolls.
+    and the mean of that over the rolls. That, and a policy, need the values of moves all over the database: if
+    its decoded values do not fit into the memory, the loss is not measured, and a policy takes very long.
 
     Example: madn compress two small --bits 12
     """
     if not dst:
         raise click.BadParameter("the name of a directory is missing", param_hint="'DST'")
     from madn.store import compress_database
-    from madn.store.compress import LEVEL
+    from madn.store.compress import CACHE_BYTES, LEVEL
 
     with ProgressBar("compressing") as bar:
-        found = compress_database(src, dst, store, bits, LEVEL if level is None else level, bar)
+        found = compress_database(
+            src,
+            dst,
+            store,
+            bits,
+            LEVEL if level is None else level,
+            bar,
+            cache_bytes=CACHE_BYTES if memory is None else memory,
+        )
     if as_json:
         print_json({**found, "out": dst})
     else:

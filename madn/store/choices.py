@@ -59,6 +59,11 @@ class MoveValues:
         """How the values are stored."""
         return self._reader.catalogue.encodings[0].encoding
 
+    @property
+    def fits(self) -> bool:
+        """Whether all values fit into the cache."""
+        return bool(self._sizes.sum() <= self._cache_bytes)
+
     def choices(self, first: int, count: int) -> NDArray[np.uint8]:
         """The best choice of `count` positions from an ID on, for each roll; 0 where there is no decision."""
         choices = np.empty((count, DIE), np.uint8)

@@ -37,7 +37,7 @@ class Made:
 
     error: float = 0.0  # the largest that was added to a value
     loss: float = 0.0  # the sum over its positions of what playing from the rounded values loses
-    max_loss: float | None = 0.0  # the largest of that; None if moves lead out of the database
+    max_loss: float | None = 0.0  # the largest of that; None if it was not measured
     max_loss_id: int = 0
     decisions: int = 0  # in a policy
 
@@ -51,6 +51,7 @@ def compress_database(
     progress: Progress | None = None,
     *,
     threads: int = 2,
+    cache_bytes: int = CACHE_BYTES,
 ) -> dict[str, Any]:
     """Write the database `src` anew at `dst`: its values, rounded to `bits` bits or as they are, or its policy.
 
@@ -60,7 +61,8 @@ def compress_database(
 
     With `bits`, also `max_loss`, `max_loss_board` and `mean_loss`: the winning probability lost when one turn
     is played from the rounded values, over all positions, measured in the values of `src`; None if moves lead
-    to positions that `src` does not have. For a policy, also `decisions` and `bits_per_decision`.
+    to positions that `src` does not have, or if the decoded values of `src` do not fit into `cache_bytes`. For a
+    policy, also `decisions` and `bits_per_decision`; if the values do not fit, it takes much longer.
     """
     _check_arguments(store, bits, level)
     source, target = Path(os.path.realpath(src)), Path(os.path.realpath(dst))
@@ -70,7 +72,7 @@ def compress_database(
     with closing(open_reader(Path(src), cache_bytes=0)) as reader:
         if reader.policy:
             raise MadnError(f"{src}: it stores best moves only; compress the database of values that it came from")
-        work = _Compression(reader, table, store, bits, level)
+        work = _Compression(reader, table, store, bits, level, cache_bytes)
         with workplace(dst, work.task()) as place, writing(dst), closing(FrameFiles(place.part)) as files:
             work.run(place.journal, files, progress, threads)
             files.close()
@@ -105,7 +107,9 @@ def _directory_bytes(directory: Path) -> int:
 class _Compression:
     """The work on one new database: what is done, and what the catalogue will say of it."""
 
-    def __init__(self, reader: BlockReader, table: BlockTable, store: str, bits: int | None, level: int) -> None:
+    def __init__(
+        self, reader: BlockReader, table: BlockTable, store: str, bits: int | None, level: int, cache_bytes: int
+    ) -> None:
         self.reader = reader
         self.group = Group(reader.catalogue, table)
         self.table = table
@@ -114,7 +118,7 @@ class _Compression:
         self.level = level
         self.rows: list[Block] = []
         self.made: list[Made] = []
-        self.moves = MoveValues(reader, table, CACHE_BYTES) if bits is not None or store == "policy" else None
+        self.moves = MoveValues(reader, table, cache_bytes) if bits is not None or store == "policy" else None
 
     def task(self) -> str:
         """All that the result depends on, as one line."""
@@ -194,6 +198,8 @@ class _Compression:
     def _lost(self, first: int, count: int, new: Encoding) -> Made:
         """What the positions of a block lose when they are played from values in a new encoding."""
         assert self.moves is not None
+        if not self.moves.fits:
+            return Made(max_loss=None)
         try:
             losses = self.moves.losses(first, count, new)
         except MissingBlockError:
