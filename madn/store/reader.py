@@ -141,17 +141,17 @@ class BlockReader:
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
         self._check_values()
-        wins = np.empty(len(ids), np.float64)
         order = np.argsort(ids)
-        places = self.places(ids[order])
+        ascending = ids[order]
+        found = np.empty(len(ids), np.float64)  # in ascending order: each block then fills one stretch
+        places = self.places(ascending)
         decoded = sum(group.counts[at] * group.encodings[at].word.itemsize for group, at, _, _ in places)
         keep = decoded <= self.cache_bytes  # otherwise each block would only push out another
 
         def answer(chunk: Iterable[tuple[Group, int, int, int]]) -> None:
             for group, at, start, end in chunk:
-                here = order[start:end]
-                raw = self.block(group, at, keep)[ids[here] - group.first_ids[at]]
-                wins[here] = group.encodings[at].wins(raw)
+                raw = self.block(group, at, keep)[ascending[start:end] - group.first_ids[at]]
+                found[start:end] = group.encodings[at].wins(raw)
 
         workers = min(os.cpu_count() or 1, 8)
         if len(places) < 4 * workers:
@@ -159,6 +159,8 @@ class BlockReader:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(answer, (places[i::workers] for i in range(workers))))
+        wins = np.empty(len(ids), np.float64)
+        wins[order] = found
         return wins
 
     def block(self, group: Group, at: int, keep: bool = True) -> Array:
