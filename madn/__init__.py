@@ -14,6 +14,7 @@ from madn.errors import (
     InvalidRulesError,
     MadnError,
     MissingBlockError,
+    NoValuesError,
     ResourceError,
     RulesMismatchError,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "MadnError",
     "MissingBlockError",
     "Move",
+    "NoValuesError",
     "ResourceError",
     "Rules",
     "RulesMismatchError",

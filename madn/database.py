@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from operator import index
 from pathlib import Path
@@ -13,23 +13,29 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking, own_moves
+from madn._choices import options
 from madn.board import Board, Move
 from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError, RulesMismatchError
 from madn.rules import DIE, Rules
+from madn.store.policy import choice
 from madn.store.reader import CACHE_BYTES, open_reader
 from madn.store.records import CATALOGUE, SUMS
 
 Masks = tuple[int, int]
+Option = tuple[Move, int, int, int]  # a move, and the masks and ID of the board that the next player to roll sees
+MEASURED = ("decisions", "max_loss", "max_loss_board", "mean_loss")
 EMBEDDED = "two-pieces"  # the directory of the small database inside the package, in madn/data
 
 
 @dataclass(frozen=True, slots=True)
 class MoveValue:
-    """A legal move, the mover's winning probability after it, and the board that the next roll sees."""
+    """A legal move, the mover's winning probability after it, and the board that the next roll sees.
+
+    `win` is None, here and below, in a database that stores best moves only.
+    """
 
     move: Move
-    win: float
+    win: float | None
     board: Board
 
 
@@ -38,7 +44,7 @@ class RollValue:
     """A roll, the mover's winning probability with its best move, and all its moves, best first."""
 
     roll: int
-    win: float
+    win: float | None
     moves: tuple[MoveValue, ...]
 
 
@@ -50,7 +56,7 @@ class Analysis:
     """
 
     board: Board
-    win: float
+    win: float | None
     rolls: tuple[RollValue, ...]
 
 
@@ -68,8 +74,12 @@ def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: in
 class Database:
     """A solved game that can be asked. Threads may share one; `with` closes it.
 
-    Moves are compared by the mover's winning probability. Between exactly equal ones the move that starts on
-    the highest square, of the piece furthest along, comes first.
+    Moves are compared by the mover's winning probability. Between equal ones the move that starts on the
+    highest square, of the piece furthest along, comes first. Equal are those that differ by no more than what
+    storing a number may change (1e-12 in `float64`, 2**-29 in `fixed32`; rounded values: not at all).
+
+    A database may store the best moves only. It then knows no winning probabilities: `win` and `win_many` raise
+    `NoValuesError`, `get_win` gives its default, and every `.win` in an answer is None.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> None:
@@ -77,8 +87,10 @@ class Database:
         self._reader = open_reader(self.path, cache_bytes)
         self._catalogue = self._reader.catalogue
         self._rules = self._catalogue.rules
-        self._ranking = Ranking(self._rules.pieces, self._rules.squares)
+        self._ranking = self._reader.ranking
         self._rank = self._ranking.rank
+        self._policy = self._reader.policy
+        self._tie = max((stored.encoding.tie for stored in self._catalogue.encodings), default=0.0)
         self._finish = ((1 << self._rules.pieces) - 1) << self._rules.squares
 
     @property
@@ -107,7 +119,7 @@ class Database:
         return self._reader.win(self._rank(own, other))
 
     def get_win(self, board: Board, default: float | None = None) -> float | None:
-        """As `win`, but `default` for a position that is not in this database."""
+        """As `win`, but `default` for a position that is not in this database, or has no value in it."""
         try:
             return self.win(board)
         except MissingBlockError:
@@ -116,26 +128,29 @@ class Database:
     def best_move(self, board: Board, roll: SupportsIndex) -> Move:
         """The move after which the side to move wins most often; `Move.PASS` if the turn is lost.
 
-        A forced move is answered without looking at any value.
+        A forced move is answered without looking at what is stored.
         """
         masks = self._masks(board)
         steps = checked_roll(roll)
         self._check_open(board, masks)
-        options = self._options(masks, steps)
-        if len(options) == 1:
-            return options[0][0]
-        return self._ordered(options, steps)[0][1]
+        found = self._options(masks, steps)
+        if len(found) == 1:
+            return found[0][0]
+        return found[self._best(masks, steps, found, self._wins(found, steps))][0]
 
     def moves(self, board: Board, roll: SupportsIndex) -> tuple[MoveValue, ...]:
-        """Every legal move with the mover's winning probability, best first; none in a finished game."""
+        """Every legal move with the mover's winning probability, best first; none in a finished game.
+
+        Where only best moves are stored, the others follow by descending start.
+        """
         masks = self._masks(board)
         steps = checked_roll(roll)
         return () if self._finished(masks) else self._moves(masks, steps)
 
     def analyse(self, board: Board) -> Analysis:
         """The value of a board and of every move for all six rolls."""
-        win = self.win(board)
-        masks = board.masks
+        masks = self._masks(board)
+        win = None if self._policy else self._reader.win(self._rank(*masks))
         if self._finished(masks):
             return Analysis(board, win, ())
         rolls = []
@@ -166,6 +181,7 @@ class Database:
             "format": catalogue.format,
             "values": "+".join(stored.encoding.name for stored in catalogue.encodings),
             "max_error": max((stored.max_error for stored in catalogue.encodings), default=0.0),
+            **self._compression(positions, sum(sizes)),
             "boards": {board.name: {"board": board.board, "win": board.win} for board in catalogue.boards},
             "provenance": catalogue.provenance,
         }
@@ -208,35 +224,65 @@ class Database:
         if self._finished(masks):
             raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
 
-    def _options(self, masks: Masks, roll: int) -> list[tuple[Move, int, int]]:
-        """The legal moves by ascending start, and the masks that the next player to roll sees."""
+    def _compression(self, positions: int, size: int) -> dict[str, Any]:
+        """Bits and what compressing has measured: `decisions` of a policy, losses of rounded values."""
+        made = self._catalogue.provenance.get("compressed")
+        last = made[-1] if isinstance(made, list) and made and isinstance(made[-1], dict) else {}
+        known = {name: last[name] for name in MEASURED if name in last}
+        decisions = known.get("decisions")
+        if isinstance(decisions, int) and decisions > 0:
+            known["bits_per_decision"] = 8 * size / decisions
+        return {"bits_per_position": 8 * size / max(positions, 1), **known}
+
+    def _options(self, masks: Masks, roll: int) -> list[Option]:
+        """The legal moves by ascending start, or a pass."""
         own, other = masks
-        squares = self._rules.squares
-        found = []
-        for after, start, end in own_moves(own, roll, self._rules.pieces, squares):
-            left = other
-            if end < squares:
-                left &= ~(1 << (end + squares // 2) % squares)
-            move = made_move(start, end, left != other)
-            found.append((move, after, left) if roll == DIE else (move, left, after))
+        found = [
+            (made_move(start, end, captures), after_own, after_other, number)
+            for start, end, captures, after_own, after_other, number in options(self._ranking, own, other, roll)
+        ]
         if not found:
-            found.append((Move.PASS, own, other) if roll == DIE else (Move.PASS, other, own))
+            after = (own, other) if roll == DIE else (other, own)
+            found.append((Move.PASS, *after, self._rank(*after)))
         return found
 
-    def _ordered(self, options: list[tuple[Move, int, int]], roll: int) -> list[tuple[float, Move, int, int]]:
-        """The moves with the mover's winning probability, best first; equal ones by descending start."""
-        valued = []
-        for move, own, other in reversed(options):
-            win = self._reader.win(self._rank(own, other))
-            valued.append((win if roll == DIE else 1.0 - win, move, own, other))
-        valued.sort(key=lambda item: -item[0])  # stable
-        return valued
+    def _wins(self, found: list[Option], roll: int) -> list[float]:
+        """The mover's winning probability for each move; none where only best moves are stored."""
+        if self._policy:
+            return []
+        win = self._reader.win
+        if roll == DIE:
+            return [win(number) for _, _, _, number in found]
+        return [1.0 - win(number) for _, _, _, number in found]
+
+    def _best(self, masks: Masks, roll: int, found: list[Option], wins: list[float]) -> int:
+        """The index of the best move: the last of those that are equal to the largest."""
+        if len(found) == 1:
+            return 0
+        if self._policy:
+            return choice(self._reader.choices(self._rank(*masks)), roll)
+        most = max(wins)
+        at = len(wins) - 1
+        while most - wins[at] > self._tie:
+            at -= 1
+        return at
 
     def _moves(self, masks: Masks, roll: int) -> tuple[MoveValue, ...]:
-        return tuple(
-            MoveValue(move, win, Board(squares_of(own), squares_of(other), self._rules))
-            for win, move, own, other in self._ordered(self._options(masks, roll), roll)
-        )
+        found = self._options(masks, roll)
+        wins = self._wins(found, roll)
+        best = self._best(masks, roll, found, wins)
+        order = list(range(len(found) - 1, -1, -1))
+        if wins:
+            order.sort(key=lambda at: -wins[at])  # stable
+        if order[0] != best:
+            order.remove(best)
+            order.insert(0, best)
+        rules = self._rules
+        moves = []
+        for at in order:
+            move, own, other, _ = found[at]
+            moves.append(MoveValue(move, wins[at] if wins else None, known_board(own, other, rules)))
+        return tuple(moves)
 
 
 @cache
@@ -245,6 +291,15 @@ def made_move(start: int, end: int, captures: bool) -> Move:
     return Move(None if start < 0 else start, end, captures)
 
 
+def known_board(own: int, other: int, rules: Rules) -> Board:
+    """The board of two masks that are a position: nothing is checked again."""
+    board = object.__new__(Board)
+    for name, value in (("own", squares_of(own)), ("other", squares_of(other)), ("rules", rules)):
+        object.__setattr__(board, name, value)
+    return board
+
+
+@lru_cache(1 << 16)
 def squares_of(mask: int) -> tuple[int, ...]:
     """The squares of a mask, ascending."""
     squares = []

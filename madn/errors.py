@@ -28,6 +28,10 @@ class MissingBlockError(MadnError, KeyError):
         return Exception.__str__(self)  # KeyError would print the repr of the sentence
 
 
+class NoValuesError(MissingBlockError):
+    """The database stores best moves without winning probabilities, and one was asked for."""
+
+
 class CorruptBlockError(MadnError, OSError):
     """A file of the database is damaged, cut off or not what the catalogue says."""
 

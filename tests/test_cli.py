@@ -77,6 +77,9 @@ CONTRACT = {
     "win DB 0/0": "board win",
     "best-move DB 0/0 3": "board roll move win moves",
     "analyse DB 0/0": "board win rolls",
+    "verify DB --deep --sample 100": "ok blocks positions residual residual_board damaged",
+    "compress DB TMP/new --bits 12": "bytes_before bytes_after bits_per_position max_error",
+    "compress DB TMP/new --store policy": "bytes_before bytes_after bits_per_position max_error",
     "moves 0/0 3": "board roll moves",
     "rank 0/0": "board id profile offset",
     "unrank 0": "board id profile offset",
@@ -135,6 +138,80 @@ def test_solve_reports_what_it_found_and_stores_it(answer: Any, tmp_path: Path) 
         for name in ("min", "max"):
             assert db.win(Board.parse(found[f"{name}_board"], db.rules)) == found[name]
         assert db.info()["provenance"]["residual"] == found["residual"]
+
+
+def test_verify_says_no_with_status_1(run: Run, small: Path, tmp_path: Path) -> None:
+    shutil.copytree(small, tmp_path / "db")
+    status, out, err = run("verify", tmp_path / "db", "--deep")
+    assert (status, err) == (0, "")
+    assert "nothing" in out
+    values = tmp_path / "db" / "values-0000.madn"
+    data = bytearray(values.read_bytes())
+    data[100] ^= 1
+    values.write_bytes(data)
+    status, out, err = run("verify", tmp_path / "db")
+    assert (status, err) == (1, "")
+    assert str(values) in out
+    status, out, _ = run("verify", tmp_path / "db", "--json")
+    assert status == 1
+    assert json.loads(out)["ok"] is False
+    assert len(json.loads(out)["damaged"]) >= 1
+    assert run("verify", tmp_path / "nothing")[0] == 1
+
+
+def test_verify_deep_finds_the_residual(answer: Any, small: Path) -> None:
+    found = answer("verify", small, "--deep", "--sample", 500, "--seed", 3)
+    assert found["recomputed"] == 500
+    assert 0 <= found["residual"] < 1e-12
+    Board.parse(found["residual_board"], SMALL)
+    assert answer("verify", small)["residual"] is None
+
+
+def test_compress_to_best_moves_and_ask_them(run: Run, answer: Any, small: Path, tmp_path: Path) -> None:
+    found = answer("compress", small, tmp_path / "best", "--store", "policy")
+    assert found["bytes_after"] < found["bytes_before"]
+    assert answer("info", tmp_path / "best")["bits_per_decision"] == found["bits_per_decision"]
+    for board in ("3,7/0", "1,5/2,3"):
+        for roll in range(1, 7):
+            best, valued = (answer("best-move", db, board, roll) for db in (tmp_path / "best", small))
+            assert best["move"] == valued["move"]
+            assert best["win"] is None
+    assert answer("analyse", tmp_path / "best", "3,7/0")["win"] is None
+    for line in (["best-move", tmp_path / "best", "3,7/0", 2], ["analyse", tmp_path / "best", "3,7/0"]):
+        status, out, err = run(*line)
+        assert (status, err) == (0, "")
+        assert "None" not in out
+    status, out, err = run("win", tmp_path / "best", "0/0")
+    assert (status, out) == (3, "")
+    assert err.endswith("this database stores best moves, not winning probabilities\n")
+
+
+def test_compress_says_what_rounding_loses(answer: Any, run: Run, small: Path, tmp_path: Path) -> None:
+    found = answer("compress", small, tmp_path / "eight", "--bits", 8)
+    assert 0 < found["mean_loss"] < found["max_loss"] <= 2 * found["max_error"]
+    Board.parse(found["max_loss_board"], SMALL)
+    assert "mean loss" in run("info", tmp_path / "eight")[1]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "verify DB --sample 5",
+        "verify DB --deep --sample 0",
+        "verify DB --seed -1",
+        "compress DB TMP/new --bits 7",
+        "compress DB TMP/new --bits 12 --store policy",
+        "compress DB TMP/new --store wavelets",
+        "compress DB TMP/new --level 23",
+        "compress DB DB",
+        "compress DB",
+    ],
+)
+def test_wrong_words_for_verify_and_compress(words: str, run: Run, command_line: Any, tmp_path: Path) -> None:
+    status, out, err = run(*command_line(words))
+    assert (status, out) == (2, "")
+    assert err.count("\n") == 1
+    assert not (tmp_path / "new").exists()
 
 
 def test_solve_without_out_stores_nothing(answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,9 @@ import json
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +67,8 @@ def test_errors_add_up(solved_db: Path, tmp_path: Path) -> None:
     assert second["max_error"] > first["max_error"]
     with open_database(tmp_path / "b") as db:
         assert max(abs(db.win(b) - solved()[b]) for b in all_boards()) <= second["max_error"]
-        assert db.info()["provenance"]["compressed"] == [{"bits": 12, "level": 9}, {"bits": 10, "level": 9}]
+        done = db.info()["provenance"]["compressed"]
+        assert [(step["store"], step["bits"], step["level"]) for step in done] == [("values", 12, 9), ("values", 10, 9)]
     again = compress_database(tmp_path / "a", tmp_path / "c", bits=12)
     assert again["max_error"] == first["max_error"]
 
@@ -182,36 +185,47 @@ def test_a_replaced_database_is_the_old_one_until_the_end(noisy_db: Path, tmp_pa
     assert rules_of(tmp_path / "new") == SMALL
 
 
+def killed_within(seconds: float, work: Callable[[], object]) -> None:
+    """Do some work in a process of its own and kill that after some time."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_killed_at_random_moments_there_is_the_old_database_or_a_complete_new_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [{"bits": 16}, {"store": "policy"}])
+def test_killed_at_random_moments_there_is_the_old_database_or_a_complete_new_one(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
     source, target = tmp_path / "db", tmp_path / "new"
     write_database(source, Noise(Rules(2, 16)), {}, block_positions=500)
     begin = time.perf_counter()
-    compress_database(source, tmp_path / "whole", bits=16)
+    compress_database(source, tmp_path / "whole", **options)
     usual = time.perf_counter() - begin
     whole = contents(tmp_path / "whole")
     write_database(target, Noise(TINY), {})
     old = contents(target)
     rng = np.random.default_rng(7)
     outcomes = {"old": 0, "new": 0, "resumable": 0}
-    for _ in range(60):
-        child = os.fork()
-        if child == 0:
-            try:
-                compress_database(source, target, bits=16)
-            finally:
-                os._exit(0)
-        time.sleep(rng.uniform(0, 0.9 * usual))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+    for kills in range(300):
+        if kills >= 30 and min(outcomes.values()) > 0:
+            break
+        patience = usual * (0.5 + kills / 30)  # a busy machine may need longer than it did just now
+        killed_within(rng.uniform(0, patience), lambda: compress_database(source, target, **options))
         now = contents(target)
         assert now in (old, whole)
         outcomes["old" if now == old else "new"] += 1
         outcomes["resumable"] += (tmp_path / ".new.madn-part" / "journal").exists()
         if now == whole:
             write_database(target, Noise(TINY), {})  # the next round begins with an old database
-    compress_database(source, target, bits=16)
+    compress_database(source, target, **options)
     assert contents(target) == whole
     assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "new", "whole"]
     assert min(outcomes.values()) > 0, outcomes
@@ -219,6 +233,8 @@ def test_killed_at_random_moments_there_is_the_old_database_or_a_complete_new_on
 
 def test_every_encoding_is_exact_at_0_and_1() -> None:
     for encoding in blocks.ENCODINGS.values():
+        if encoding == blocks.POLICY:
+            continue  # it has no values
         ends = np.array([0.0, 1.0])
         assert encoding.wins(encoding.raws(ends)).tolist() == [0.0, 1.0]
         with_noise = np.random.default_rng(1).random(1000)

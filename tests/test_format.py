@@ -1,7 +1,11 @@
 """A reader written from docs/format.md alone: it shares no code with madn and agrees on every position."""
 
+import shutil
 import sqlite3
 import struct
+from bisect import bisect_left
+from dataclasses import dataclass
+from itertools import pairwise
 from math import comb
 from pathlib import Path
 
@@ -10,11 +14,37 @@ import pytest
 import zstandard
 from test_store import Noise
 
+from madn._core import Ranking
+from madn.board import Board
 from madn.database import open_database
 from madn.rules import Rules
 from madn.store import compress_database, write_database
 
 # begin of the reader
+
+
+def frames(directory):
+    """Yield (rules, row, content) block by block; a row is what the query says."""
+    catalogue = sqlite3.connect(f"file:{directory}/catalogue.sqlite?mode=ro", uri=True)
+    if catalogue.execute("PRAGMA user_version").fetchone() != (1,):
+        raise SystemExit("another format")
+    rules = dict(catalogue.execute("SELECT name, value FROM rules"))
+    rows = catalogue.execute(
+        "SELECT p1, f1, p2, f2, first_id + first_rank, first_rank, count, files.name, offset, length, code,"
+        " bits, zero, scale FROM blocks JOIN profiles USING (profile) JOIN files USING (file)"
+        " JOIN encodings ON encodings.name = encoding ORDER BY block"
+    )
+    for row in rows:
+        first_id, n, name, offset, length, code = row[4], *row[6:11]
+        with open(f"{directory}/{name}", "rb") as file:
+            file.seek(offset)
+            content = zstandard.ZstdDecompressor().decompress(file.read(length))
+        if struct.unpack_from("<4sIQI", content) != (b"madn", code, first_id, n):
+            raise SystemExit("not the block it should be")
+        yield rules, row, content[20:]
+
+
+# begin of the values
 
 
 def chunks(places, pieces, piece, base):
@@ -40,28 +70,14 @@ def undo(x, first, places, pieces, unit, modulus):
 
 def values(directory):
     """Yield (first ID, probabilities) block by block."""
-    catalogue = sqlite3.connect(f"file:{directory}/catalogue.sqlite?mode=ro", uri=True)
-    if catalogue.execute("PRAGMA user_version").fetchone() != (1,):
-        raise SystemExit("another format")
-    squares = dict(catalogue.execute("SELECT name, value FROM rules"))["squares"]
-    rows = catalogue.execute(
-        "SELECT p1 - f1, p2 - f2, first_id + first_rank, first_rank, count, files.name, offset, length, code,"
-        " bits, zero, scale FROM blocks JOIN profiles USING (profile) JOIN files USING (file)"
-        " JOIN encodings ON encodings.name = encoding ORDER BY block"
-    )
-    for own, other, first_id, rank, n, name, offset, length, code, bits, zero, scale in rows:
-        with open(f"{directory}/{name}", "rb") as file:
-            file.seek(offset)
-            content = zstandard.ZstdDecompressor().decompress(file.read(length))
-        if struct.unpack_from("<4sIQI", content) != (b"madn", code, first_id, n):
-            raise SystemExit("not the block it should be")
-        width = (bits + 7) // 8
+    for rules, row, content in frames(directory):
+        p1, f1, p2, f2, first_id, rank, n, _, _, _, code, bits, zero, scale = row
+        own, other, width = p1 - f1, p2 - f2, (bits + 7) // 8
         modulus, balance = 1 << 8 * width, int("80" * width, 16)
-        planes = [content[20 + n * k : 20 + n * (k + 1)] for k in range(width)]
+        planes = [content[n * k : n * (k + 1)] for k in range(width)]
         x = [(sum(b << 8 * k for k, b in enumerate(word)) - balance) % modulus for word in zip(*planes, strict=True)]
-        row = comb(squares - own, other)
-        undo(x, rank, squares, own, row, modulus)
-        undo(x, rank, squares - own, other, 1, modulus)
+        undo(x, rank, rules["squares"], own, comb(rules["squares"] - own, other), modulus)
+        undo(x, rank, rules["squares"] - own, other, 1, modulus)
         if code == 1:
             x = [v - (v >> 31 << 32) for v in x]
         elif code == 2:
@@ -69,13 +85,116 @@ def values(directory):
         yield first_id, [zero + v / scale for v in x]
 
 
+# begin of the policy
+
+CURVE = [1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047, 2549, 2994, 3348, 3607, 3785]
+CURVE += [3901, 3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094]
+
+
+def squash(odds):
+    """The probability, of 4096, of logarithmic odds."""
+    place, rest = divmod(min(max(odds, -2047), 2047) + 2048, 128)
+    return (CURVE[place] * (128 - rest) + CURVE[place + 1] * rest + 64) >> 7
+
+
+SQUASHED = [squash(odds) for odds in range(-2047, 2048)]
+STRETCH = [min(bisect_left(SQUASHED, p), 4094) - 2047 for p in range(4096)]
+
+
+def combination(rank, zone, k):
+    """The string positions of a combination, highest first."""
+    found = []
+    for j in range(k, 0, -1):
+        found.append(max(n for n in range(zone) if comb(n, j) <= rank))
+        rank -= comb(found[-1], j)
+    return found
+
+
+class Decoder:
+    """Arithmetic decoder, tables and mixer."""
+
+    def __init__(self, data):
+        self.data = iter(data)
+        self.low, self.high, self.code = 0, 0xFFFFFFFF, int.from_bytes([next(self.data) for _ in range(4)], "big")
+        self.tables, self.weights = [{}, {}, {}], {}
+
+    def event(self, about, contexts):
+        slots = [((about + 64 * c) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48 for c in contexts]
+        states = [table.get(slot, (32768, 0)) for table, slot in zip(self.tables, slots, strict=True)]
+        odds = [STRETCH[p >> 4] for p, _ in states]
+        weights = self.weights.setdefault(about, [32768] * 3)
+        p = squash(sum(w * x for w, x in zip(weights, odds, strict=True)) >> 16)
+        middle = self.low + ((self.high - self.low) >> 12) * p
+        bit = int(self.code <= middle)
+        self.low, self.high = (self.low, middle) if bit else (middle + 1, self.high)
+        while self.low >> 24 == self.high >> 24:
+            self.low, self.high = self.low << 8 & 0xFFFFFFFF, self.high << 8 & 0xFFFFFFFF | 255
+            self.code = (self.code << 8 & 0xFFFFFFFF) | next(self.data)
+        for k, (q, n) in enumerate(states):
+            weights[k] += (odds[k] * ((bit << 12) - p) * 16 + 32768) >> 16
+            q += ((bit * 65535 - q) * (131072 // (2 * n + 3))) >> 16
+            self.tables[k][slots[k]] = q, min(n + 1, 127)
+        return bit
+
+
+def policy(directory):
+    """Yield (first ID, for each position by roll the piece to move, counted from the last) block by block."""
+    for rules, (p1, f1, p2, f2, first_id, rank, n, *_), content in frames(directory):
+        P, S, m1, m2 = rules["pieces"], rules["squares"], p1 - f1, p2 - f2
+        decoder, taken, row = Decoder(content), {}, comb(S - m1, m2)
+        for i in range(n if P not in (f1, f2) else 0):
+            rest, last = divmod(rank + i, row)
+            rest, main = divmod(rest, comb(S, m1))
+            own = [S - 1 - q for q in combination(main, S, m1)]
+            own += [S + P - 1 - q for q in combination(rest // comb(P, f2), P, f1)]
+            free = [q for q in range(S) if (q + S // 2) % S not in own]
+            places = combination(last, S - m1, m2)[::-1]
+            other = [free[S - m1 - 1 - q] for q in places]
+            lags = [comb(q - 1, k) if q and q - 1 not in places else 0 for k, q in enumerate(places)] + [0, 0, 0]
+            hits = {(q + S // 2) % S for q in other}
+            reach = {(q + d + S // 2) % S for q in other for d in range(1, 7) if q + d < S}
+            reach |= {S // 2} if p2 < P else set()
+            ahead = {q - d for q in hits for d in range(1, 7)}
+            piece = None
+            for roll in range(1, 7):
+                starts = [q for q in own if q + roll < S + P and q + roll not in own]
+                if len(starts) < 2 or (p1 < P and (roll not in own if 0 in own else roll == 6)):
+                    continue  # no choice, or the rules leave one move
+                moves = {own.index(q): k for k, q in enumerate(starts)}
+                there = [taken.get((i - lag, roll)) if lag else None for lag in lags[:3]]
+                there += [taken.get((i - row - lag, roll)) if lag else None for lag in lags[:3]]
+                there += [taken.get((i - lags[0] - lags[1], roll)) if lags[0] and lags[1] else None]
+                there += [taken.get((i - row, roll)), piece]
+                a, b, c, d, e, f, cross, back, before = (moves.get(q, 7) for q in there)
+                near, far = a + 8 * b + 64 * c, d + 8 * e + 64 * f
+                sets = (hits, roll), (reach, roll), (reach, 0), (ahead, roll), (ahead, 0)
+                a, b, c, d, e = (sum(1 << k for k, q in enumerate(starts) if q + by in at) for at, by in sets)
+                contexts = (
+                    near | back << 9 | a << 12 | b << 18 | c << 24,
+                    back | before << 3 | a << 6 | b << 12 | c << 18 | d << 24 | e << 30,
+                    near | back << 9 | far << 12 | cross << 21,
+                )
+                k = len(starts) - 1
+                while k and not decoder.event(8 * len(starts) + k, contexts):
+                    k -= 1
+                piece = taken[i, roll] = own.index(starts[k])
+        yield first_id, [{r: taken[i, r] for r in range(1, 7) if (i, r) in taken} for i in range(n)]
+
+
 # end of the reader
 
 
-def test_the_reader_has_at_most_80_lines() -> None:
+def lines(*parts: str) -> int:
     text = Path(__file__).read_text(encoding="utf-8")
-    reader = text.split("# begin of the reader")[1].split("# end of the reader")[0]
-    assert len([line for line in reader.splitlines() if line.strip()]) <= 80
+    marks = ("# begin of the reader", "# begin of the values", "# begin of the policy", "# end of the reader")
+    cut = {mark: text.index(f"\n{mark}\n") for mark in marks}
+    chosen = (text[cut[a] : cut[b]] for a, b in pairwise(marks) if a.split()[-1] in parts)
+    return len([line for part in chosen for line in part.splitlines() if line.strip() and not line.startswith("# ")])
+
+
+def test_the_reader_has_at_most_80_lines() -> None:
+    assert lines("reader", "values") <= 80
+    assert lines("policy") <= 80
 
 
 def agree(directory: Path) -> int:
@@ -93,6 +212,56 @@ def agree(directory: Path) -> int:
 def test_both_readers_agree_on_every_position_of_the_two_piece_game() -> None:
     with open_database() as db:
         assert agree(db.path) == 747_435
+
+
+def agree_on_moves(directory: Path, every: int, offset: int = 0) -> int:
+    """Compare the readers on every so many blocks of a policy; return how many decisions there were."""
+    part = directory.with_name("part")
+    shutil.copytree(directory, part)
+    with sqlite3.connect(part / "catalogue.sqlite") as catalogue:
+        catalogue.execute(f"DELETE FROM blocks WHERE block % {every} != {offset}")
+    found = 0
+    with open_database(directory) as db:
+        ranking = Ranking(db.rules.pieces, db.rules.squares)
+        for first, best in policy(part):
+            for number, pieces in enumerate(best, first):
+                board = Board.from_masks(*ranking.unrank(number), db.rules)
+                assert list(pieces) == [roll for roll in range(1, 7) if len(board.legal_moves(roll)) > 1]
+                for roll, piece in pieces.items():
+                    assert db.best_move(board, roll).start == board.own[piece]
+                found += len(pieces)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("rules", "every"), [(Rules(1, 8), 1), (Rules(2, 8), 1), (Rules(3, 8), 15), (Rules(4, 8), 150)]
+)
+def test_both_readers_agree_on_policies(tmp_path: Path, rules: Rules, every: int) -> None:
+    write_database(tmp_path / "db", Noise(rules), {}, block_positions=800)
+    compress_database(tmp_path / "db", tmp_path / "new", "policy")
+    assert agree_on_moves(tmp_path / "new", every) >= 2000 * (rules.pieces > 1)
+
+
+@dataclass
+class TwoPieces:
+    """The small database inside the package as a source, to cut it into other blocks."""
+
+    representation: str = "float64"
+
+    def __post_init__(self) -> None:
+        self.db = open_database()
+        self.rules = self.db.rules
+        self.min_board = self.max_board = Board.start(self.rules)
+
+    def read(self, first: int, out: np.ndarray) -> None:
+        out[:] = self.db.win_many(np.arange(first, first + len(out)))
+
+
+def test_both_readers_agree_on_the_policy_of_the_two_piece_game(tmp_path: Path) -> None:
+    """Some blocks of it: all of them would take plain Python a minute."""
+    write_database(tmp_path / "db", TwoPieces(), {}, block_positions=2000)
+    compress_database(tmp_path / "db", tmp_path / "new", "policy")
+    assert agree_on_moves(tmp_path / "new", 120, 60) > 10_000
 
 
 @pytest.mark.parametrize("encoding", ["fixed32", "float64", "bits8", "bits13", "bits24"])

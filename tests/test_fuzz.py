@@ -3,6 +3,7 @@
 A few thousand by default; MADN_FUZZ=100000 asks for more.
 """
 
+import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -11,8 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from test_database import TINY, Solved, all_boards
+from test_store import Noise
 
-from madn.database import open_database
+from madn._core import Ranking
+from madn.board import Board
+from madn.database import Database, open_database
 from madn.errors import (
     CorruptBlockError,
     FormatVersionError,
@@ -20,6 +24,7 @@ from madn.errors import (
     MissingBlockError,
     RulesMismatchError,
 )
+from madn.rules import Rules
 from madn.store import compress_database, verify_database, write_database
 
 ROUNDS = int(os.environ.get("MADN_FUZZ", "3000"))
@@ -29,6 +34,7 @@ TEXTS = (
     "x",
     "fixed32",
     "bits16",
+    "policy",
     "../catalogue.sqlite",
     "/etc/passwd",
     "values-0001.madn",
@@ -90,38 +96,63 @@ def rewrite(files: Files, rng: np.random.Generator) -> None:
 MUTATIONS: tuple[Mutation, ...] = (flip, flip, cut, splice, swap, rewrite, rewrite, rewrite)
 
 
+def fuzz(good: Path, rounds: int, seed: int, ask: Callable[[Database, np.random.Generator], None]) -> None:
+    """Mutate a database many times; `ask` raises AssertionError if an answer is wrong."""
+    original = {path.name: path.read_bytes() for path in good.iterdir()}
+    rng = np.random.default_rng(seed)
+    directory = good.with_name("mutated")
+    directory.mkdir()
+    errors: list[MadnError] = []
+    for _ in range(rounds):
+        files = dict(original)
+        MUTATIONS[rng.integers(len(MUTATIONS))](files, rng)
+        for name, data in files.items():
+            (directory / name).write_bytes(data)
+        assert verify_database(directory).ok == (files == original)
+        try:
+            with open_database(directory) as db:
+                ask(db, rng)
+                json.dumps(db.info(), allow_nan=False)
+        except (CorruptBlockError, FormatVersionError, MissingBlockError, RulesMismatchError) as error:
+            errors.append(error)
+    assert len({type(error) for error in errors}) >= 3
+    assert [str(error) for error in errors if "\n" in str(error) or len(str(error)) > 500] == []
+
+
 @pytest.mark.parametrize("bits", [None, 12])
 def test_mutated_databases_give_right_answers_or_errors(tmp_path: Path, bits: int | None) -> None:
     write_database(tmp_path / "db", Solved("fixed32"), {"residual": 1e-9}, block_positions=60)
     if bits:
         compress_database(tmp_path / "db", tmp_path / "packed", bits=bits)
     good = tmp_path / ("packed" if bits else "db")
-    original = {path.name: path.read_bytes() for path in good.iterdir()}
     ids = np.arange(TINY.positions)
     with open_database(good) as db:
         wins = db.win_many(ids)
     boards = all_boards()
-    rng = np.random.default_rng(11)
-    directory = tmp_path / "mutated"
-    directory.mkdir()
-    errors: list[MadnError] = []
-    for _ in range(ROUNDS // 2):
-        files = dict(original)
-        MUTATIONS[rng.integers(len(MUTATIONS))](files, rng)
-        for name, data in files.items():
-            (directory / name).write_bytes(data)
-        assert verify_database(directory).ok == (files == original)
-        asked = rng.integers(0, len(ids), 2).tolist()
-        try:
-            with open_database(directory) as db:
-                for i in asked:
-                    assert db.win(boards[i]) == wins[i]
-                assert np.array_equal(db.win_many(ids), wins)
-                db.info()
-        except (CorruptBlockError, FormatVersionError, MissingBlockError, RulesMismatchError) as error:
-            errors.append(error)
-    assert len({type(error) for error in errors}) >= 3
-    assert [str(error) for error in errors if "\n" in str(error) or len(str(error)) > 500] == []
+
+    def ask(db: Database, rng: np.random.Generator) -> None:
+        for i in rng.integers(0, len(ids), 2).tolist():
+            assert db.win(boards[i]) == wins[i]
+        assert np.array_equal(db.win_many(ids), wins)
+
+    fuzz(good, ROUNDS // 3, 11, ask)
+
+
+def test_mutated_policies_give_right_moves_or_errors(tmp_path: Path) -> None:
+    rules = Rules(2, 8)
+    write_database(tmp_path / "db", Noise(rules), {"residual": 1e-9}, block_positions=500)
+    compress_database(tmp_path / "db", tmp_path / "policy", "policy")
+    ranking = Ranking(2, 8)
+    boards = [Board.from_masks(*ranking.unrank(i), rules) for i in range(rules.positions)]
+    boards = [board for board in boards if len(board.legal_moves(3)) > 1]
+    with open_database(tmp_path / "policy") as db:
+        best = {board: db.best_move(board, 3) for board in boards}
+
+    def ask(db: Database, rng: np.random.Generator) -> None:
+        for i in rng.integers(0, len(boards), 12).tolist():
+            assert db.best_move(boards[i], 3) == best[boards[i]]
+
+    fuzz(tmp_path / "policy", ROUNDS // 3, 13, ask)
 
 
 def test_mutated_databases_are_compressed_rightly_or_not_at_all(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ from collections.abc import Sequence
 import click
 
 from madn.cli.boards import moves, rank, unrank
+from madn.cli.compress import compress
 from madn.cli.plot import plot
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
 from madn.cli.solve import plan, solve
+from madn.cli.verify import verify
 from madn.cli.version import version_text
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingBlockError, ResourceError
 
@@ -65,13 +67,14 @@ def commands(ctx: click.Context) -> None:
     is b. The starting position is 0/0.
 
     Every command takes --json: one JSON object on standard output, everything else on standard error.
-    Exit status: 0 done, 2 wrong usage or bad input, 3 not enough resources or damaged data, 130 interrupted.
+    Exit status: 0 done, 1 the answer is no (a verification that failed), 2 wrong usage or bad input, 3 not
+    enough resources or damaged data, 130 interrupted.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank, reproduce, plot):
+for command in (solve, plan, info, win, best_move, analyse, verify, compress, moves, rank, unrank, reproduce, plot):
     commands.add_command(command)
 
 

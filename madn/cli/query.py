@@ -41,11 +41,26 @@ def info(db: str, as_json: bool) -> None:
         ("size", size(facts["bytes"])),
         ("format", facts["format"]),
         ("values", facts["values"]),
+        ("bits", f"{facts['bits_per_position']:.3f} for each position"),
+        *_measured(facts),
     ]
     rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
     made = [(name, _short(value)) for name, value in facts["provenance"].items()]
     click.echo(columns(rows))
     click.echo("\nHow it was made:\n" + columns([row for row in made if row[1]]))
+
+
+def _measured(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """What compressing the database has measured."""
+    rows = []
+    if "bits_per_decision" in facts:
+        rows.append(("decisions", f"{facts['decisions']:,}, {facts['bits_per_decision']:.3f} bits for each"))
+    if facts["max_error"]:
+        rows.append(("largest error", f"{facts['max_error']:.2g}"))
+    if isinstance(facts.get("max_loss"), float) and isinstance(facts.get("mean_loss"), float):
+        rows.append(("largest loss", f"{facts['max_loss']:.2g}"))
+        rows.append(("mean loss", f"{facts['mean_loss']:.2g}"))
+    return rows
 
 
 def _short(value: object) -> str:
@@ -85,7 +100,7 @@ def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
     """Give the best move for a roll.
 
     All legal moves are listed, best first, each with the probability that the mover wins after it, and the
-    board that the next player to roll sees.
+    board that the next player to roll sees. A database of best moves knows no probabilities.
 
     Example: madn best-move two 3,17/0 4
     """
@@ -98,7 +113,7 @@ def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
         listed = [_fields(move) for move in moves]
         print_json({"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed})
     else:
-        rows = [(move.move, percent(move.win), move.board) for move in moves]
+        rows = [(move.move, _percent(move.win), move.board) for move in moves]
         click.echo(columns([("move", "wins", "board after"), *rows], right=[1]))
 
 
@@ -128,13 +143,20 @@ def analyse(db: str, board: str, as_json: bool) -> None:
         print_json({"board": board, "win": analysis.win, "rolls": rolls})
         return
     click.echo(analysis.board.ascii())
-    click.echo(f"\nThe side to move wins with {percent(analysis.win)}.")
+    if analysis.win is None:
+        click.echo("\nThis database stores best moves, not winning probabilities.")
+    else:
+        click.echo(f"\nThe side to move wins with {percent(analysis.win)}.")
     if analysis.rolls:
         rows = [
-            (r.roll, r.moves[0].move, percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
+            (r.roll, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
             for r in analysis.rolls
         ]
         click.echo("\n" + columns([("roll", "best move", "wins", "other moves"), *rows], right=[0, 2]))
+
+
+def _percent(probability: float | None) -> str:
+    return "-" if probability is None else percent(probability)
 
 
 def _fields(move: "MoveValue") -> dict[str, Any]:

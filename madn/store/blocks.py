@@ -48,6 +48,11 @@ class Encoding:
         """Whether values were rounded to `bits` bits."""
         return self.code >= QUANTISED
 
+    @property
+    def tie(self) -> float:
+        """Moves whose winning probabilities differ by no more than this count as equal; docs/query.md says why."""
+        return TIES.get(self.name, 0.0)
+
     def win(self, raw: float) -> float:
         """The probability that a raw value stands for."""
         return self.zero + raw / self.scale
@@ -74,7 +79,11 @@ def quantised(bits: int) -> Encoding:
 
 FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
 FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
-ENCODINGS = {encoding.name: encoding for encoding in (FIXED32, FLOAT64, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))}
+POLICY = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # no values: best moves, see madn.store.policy
+ENCODINGS = {
+    encoding.name: encoding for encoding in (FIXED32, FLOAT64, POLICY, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
+}
+TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
 
 
 def encode(values: Array, encoding: Encoding, first_id: int, where: Layout, level: int = LEVEL) -> bytes:
@@ -119,6 +128,14 @@ def probabilities(raw: Array, encoding: Encoding) -> bool:
 
 
 _local = threading.local()
+
+
+def frame_size(frame: bytes) -> int:
+    """The bytes that a frame claims to come to."""
+    try:
+        return zstandard.get_frame_parameters(frame).content_size
+    except zstandard.ZstdError as error:
+        raise CorruptBlockError(f"the frame does not decompress: {error}") from None
 
 
 def decompress(frame: bytes, size: int) -> bytes:

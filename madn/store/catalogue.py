@@ -1,6 +1,7 @@
 """The catalogue of a database: what is in it, how it was made and where every block lies."""
 
 import json
+import math
 import os
 import sqlite3
 import stat
@@ -16,7 +17,7 @@ import numpy as np
 from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError, MadnError
 from madn.rules import Rules
 from madn.store import schema
-from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS
+from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICY
 from madn.store.records import (
     CATALOGUE,
     BlockFile,
@@ -144,7 +145,7 @@ def _read(connection: sqlite3.Connection) -> Catalogue:
         profiles=tuple(rules.profiles()),
         first_ids=np.array([row[5] for row in profiles], np.int64),
         sizes=np.array([row[6] for row in profiles], np.int64),
-        provenance={name: json.loads(text) for name, text in _rows(connection, "name, value", "provenance", "tt")},
+        provenance={name: _json(text) for name, text in _rows(connection, "name, value", "provenance", "tt")},
         encodings=_read_encodings(connection),
         files=_read_files(connection),
         boards=tuple(NamedBoard(*row) for row in boards),
@@ -210,6 +211,18 @@ def _rows(connection: sqlite3.Connection, columns: str, tail: str, types: str) -
     return rows
 
 
+def _json(text: str) -> Any:
+    """Read JSON whose numbers can all be written as JSON again: none is infinite or no number."""
+
+    def finite(number: str) -> float:
+        value = float(number)
+        if not math.isfinite(value):
+            raise CorruptBlockError(f"the provenance holds the number {one_line(number)}")
+        return value
+
+    return json.loads(text, parse_float=finite, parse_constant=finite)
+
+
 def _read_rules(connection: sqlite3.Connection) -> Rules:
     values = dict(_rows(connection, "name, value", "rules", "ti"))
     known = {field.name for field in fields(Rules)}
@@ -233,6 +246,8 @@ def _read_encodings(connection: sqlite3.Connection) -> tuple[StoredEncoding, ...
         if (code, bits, zero, scale) != (known.code, known.bits, known.zero, known.scale):
             raise CorruptBlockError(f"the encoding {name!r} has other numbers than it should")
         stored.append(StoredEncoding(known, max_error))
+    if len(stored) > 1 and any(one.encoding == POLICY for one in stored):
+        raise CorruptBlockError("a database has values or best moves, not both")
     return tuple(stored)
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import CorruptBlockError, MadnError, MissingBlockError
-from madn.store import blocks
+from madn._core import Ranking
+from madn.errors import CorruptBlockError, MadnError, MissingBlockError, NoValuesError
+from madn.store import blocks, policy
 from madn.store.blocks import Array, Encoding
 from madn.store.catalogue import CatalogueFile
 from madn.store.prediction import layout
@@ -75,12 +76,21 @@ class BlockReader:
         self._files: dict[int, int] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
+        self.ranking = Ranking(self.catalogue.rules.pieces, self.catalogue.rules.squares)
 
     def win(self, number: int) -> float:
         """The probability stored for a position ID."""
+        self._check_values()
         group, at = self.find(number)
         raw: float = self.block(group, at).item(number - group.first_ids[at])
         return group.encodings[at].win(raw)
+
+    def choices(self, number: int) -> int:
+        """The word of best moves stored for a position ID; `policy.choice` reads it."""
+        group, at = self.find(number)
+        word: int = self.block(group, at).item(number - group.first_ids[at])
+        return word
 
     def find(self, number: int) -> tuple[Group, int]:
         """Say which block holds a position ID."""
@@ -130,17 +140,18 @@ class BlockReader:
 
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
-        wins = np.empty(len(ids), np.float64)
+        self._check_values()
         order = np.argsort(ids)
-        places = self.places(ids[order])
+        ascending = ids[order]
+        found = np.empty(len(ids), np.float64)  # in ascending order: each block then fills one stretch
+        places = self.places(ascending)
         decoded = sum(group.counts[at] * group.encodings[at].word.itemsize for group, at, _, _ in places)
         keep = decoded <= self.cache_bytes  # otherwise each block would only push out another
 
         def answer(chunk: Iterable[tuple[Group, int, int, int]]) -> None:
             for group, at, start, end in chunk:
-                here = order[start:end]
-                raw = self.block(group, at, keep)[ids[here] - group.first_ids[at]]
-                wins[here] = group.encodings[at].wins(raw)
+                raw = self.block(group, at, keep)[ascending[start:end] - group.first_ids[at]]
+                found[start:end] = group.encodings[at].wins(raw)
 
         workers = min(os.cpu_count() or 1, 8)
         if len(places) < 4 * workers:
@@ -148,6 +159,8 @@ class BlockReader:
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(answer, (places[i::workers] for i in range(workers))))
+        wins = np.empty(len(ids), np.float64)
+        wins[order] = found
         return wins
 
     def block(self, group: Group, at: int, keep: bool = True) -> Array:
@@ -174,8 +187,13 @@ class BlockReader:
         table = group.table
         frame = self.frame(table, at)
         where = layout(self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at]))
+        first, count, encoding = group.first_ids[at], group.counts[at], group.encodings[at]
+        values: Array
         try:
-            values = blocks.decode(frame, group.encodings[at], group.first_ids[at], group.counts[at], where)
+            if encoding == blocks.POLICY:
+                values = policy.decode(frame, first, count, self.ranking)
+            else:
+                values = blocks.decode(frame, encoding, first, count, where)
         except CorruptBlockError as error:
             raise CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {error}") from None
         values.flags.writeable = False
@@ -198,6 +216,10 @@ class BlockReader:
         """The number of blocks and the number of positions in them."""
         self._check_open()
         return self._catalogue_file.totals()
+
+    def _check_values(self) -> None:
+        if self.policy:
+            raise NoValuesError(f"{self.directory}: this database stores best moves, not winning probabilities")
 
     def _check_open(self) -> None:
         if self._closed:

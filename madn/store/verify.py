@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError
 from madn.store import blocks
 from madn.store.catalogue import CatalogueFile, one_line, read_catalogue
+from madn.store.frames import in_order
 from madn.store.reader import BlockReader, Group, open_file, open_reader, read_at
 from madn.store.records import CATALOGUE, SUMS, BlockTable, Catalogue, frame_digest, sums_text
 from madn.store.successors import recomputed
@@ -23,6 +25,8 @@ Progress = Callable[[float, str], None]
 DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
 CHUNK = 1 << 16  # positions that are recomputed together
 READ = 1 << 20  # bytes that are digested together
+FEW = 16  # blocks that are not worth another thread
+MAX_SUMS = 1 << 24  # bytes of SHA256SUMS: more than any database needs
 ROUNDING = 1e-12  # what adding up six doubles may lose
 
 
@@ -31,11 +35,13 @@ class Report:
     """What a verification found; `damaged` says in one line each what is wrong and where.
 
     `residual` is the largest |V - T(V)| over the positions that were recomputed and `residual_board` has it;
-    both are None if none was. T takes the mean over the rolls of the best successor.
+    both are None if none was, as in a database of best moves. T takes the mean over the rolls of the best
+    successor.
     """
 
     blocks: int = 0
     positions: int = 0
+    recomputed: int = 0
     residual: float | None = None
     residual_board: Board | None = None
     damaged: list[str] = field(default_factory=list)
@@ -55,14 +61,17 @@ def verify_database(
 ) -> Report:
     """Check every file, frame, digest, count, offset and row of a database.
 
-    With `deep` positions are recomputed from their successors too: all of them, or `sample` random ones.
+    With `deep` positions are recomputed from their successors too: all of them, or `sample` random ones. A
+    database of best moves has no values to recompute; each of its blocks is decoded, which gives legal moves only.
     """
     directory = Path(path)
     report = Report()
     say = progress or (lambda fraction, text: None)
     share = 0.5 if deep else 1.0
+    if sample is not None and sample < 1:
+        raise MadnError(f"a sample is of one position at least, not {sample}")
     try:
-        sums = b"".join(_content(directory / SUMS))
+        sums = b"".join(_content(directory / SUMS, MAX_SUMS))
         digest = _sha256(directory / CATALOGUE)
         if not sums.startswith(sums_text({CATALOGUE: digest}).encode("ascii")):
             raise CorruptBlockError(f"{directory / CATALOGUE}: its digest is not the one in {SUMS}")
@@ -71,7 +80,7 @@ def verify_database(
         with closing(open_reader(directory, DEEP_CACHE)) as reader:
             _check_blocks(reader, table, report, lambda part, text: say(share * part, text))
             _check_boards(reader, table, report)
-            if deep and report.ok:
+            if deep and report.ok and not reader.policy:
                 ids = _wanted(table, sample, seed)
                 _check_values(reader, ids, report, lambda part, text: say(share + share * part, text))
     except (MadnError, OSError) as error:
@@ -96,11 +105,13 @@ def _check_files(directory: Path, catalogue: Catalogue, sums: bytes, digest: str
         report.damaged.append(f"{directory / name}: not part of the database")
 
 
-def _content(path: Path) -> Iterator[bytes]:
+def _content(path: Path, most: int | None = None) -> Iterator[bytes]:
     try:
         size = path.lstat().st_size
     except OSError as error:
         raise CorruptBlockError(f"{path}: {error.strerror}") from None
+    if most is not None and size > most:
+        raise CorruptBlockError(f"{path}: {size} bytes are too many")
     descriptor = open_file(path, size)
     try:
         offset = 0
@@ -124,15 +135,27 @@ def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: P
     for stored in reader.catalogue.encodings:
         if not 0 <= stored.max_error <= 1:
             report.damaged.append(f"{reader.directory}: the largest error of {stored.encoding.name} cannot be")
-    for at in range(len(table)):
+
+    def problem(at: int) -> str | None:
         try:
             if frame_digest(reader.frame(table, at)) != table.digest[at]:
-                raise CorruptBlockError(f"{reader.directory}: block {at}: its digest is another")
-            if not blocks.probabilities(reader.load(group, at), group.encodings[at]):
-                raise CorruptBlockError(f"{reader.directory}: block {at}: a value is not a probability")
-            report.positions += group.counts[at]
+                return f"{reader.directory}: block {at}: its digest is another"
+            values = reader.load(group, at)
+            if not reader.policy and not blocks.probabilities(values, group.encodings[at]):
+                return f"{reader.directory}: block {at}: a value is not a probability"
         except MadnError as error:
-            report.damaged.append(str(error))
+            return str(error)
+        return None
+
+    threads = min(os.cpu_count() or 1, 8, len(table) // FEW)
+    problems: Iterator[str | None] = map(problem, range(len(table)))
+    if threads > 1:
+        problems = in_order((partial(problem, at) for at in range(len(table))), threads)
+    for at, found in enumerate(problems):
+        if found is None:
+            report.positions += group.counts[at]
+        else:
+            report.damaged.append(found)
         report.blocks += 1
         say((at + 1) / len(table), f"block {at + 1} of {len(table)}")
 
@@ -148,7 +171,7 @@ def _check_boards(reader: BlockReader, table: BlockTable, report: Report) -> Non
             if named.block is not None and right:
                 right = 0 <= named.block < len(table) and named.offset is not None
                 right = right and table.first_id[named.block] + named.offset == named.id
-                right = right and reader.win(named.id) == named.win
+                right = right and (0 <= named.win <= 1 if reader.policy else reader.win(named.id) == named.win)
             problem = "" if right else f"{named.board!r} is not where it should be or has another value"
         except MadnError as error:
             problem = str(error)
@@ -165,7 +188,7 @@ def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArra
                 yield np.arange(start, min(start + CHUNK, first + count))
         return
     stored = int(ends[-1]) if len(ends) else 0
-    picked = np.unique(np.random.default_rng(seed).integers(0, max(stored, 1), min(sample, stored)))
+    picked = np.sort(np.random.default_rng(seed).choice(stored, min(sample, stored), replace=False, shuffle=False))
     block = np.searchsorted(ends, picked, "right")
     ids = table.first_id[block] + picked - (ends - table.count)[block]
     for start in range(0, len(ids), CHUNK):
@@ -179,6 +202,7 @@ def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], repo
     worst, worst_id = -1.0, 0
     for ids in wanted:
         difference = np.abs(reader.wins(ids) - recomputed(ids, reader, rules))
+        report.recomputed += len(ids)
         at = int(np.argmax(difference))
         if difference[at] > worst:
             worst, worst_id = float(difference[at]), int(ids[at])

@@ -1,0 +1,156 @@
+"""Times the answers of a database of the three-piece game and weighs what it stores. Prints one JSON object.
+
+    madn solve --pieces 3 --out three
+    madn compress three three16 --bits 16
+    madn compress three three-policy --store policy
+    python benchmarks/query.py three --bits16 three16 --policy three-policy
+
+Times are medians: of single calls for one answer, of whole runs for the first answer and for a million. Cold
+means that the database has just been opened and no block is decoded; the files are in the system's cache.
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+from hardware import hardware
+
+from madn import Board, open_database
+from madn._core import Ranking
+from madn.database import Database
+
+TARGETS = {
+    "win_us": 15,
+    "best_move_us": 60,
+    "analyse_us": 250,
+    "first_answer_ms": 20,
+    "win_many_per_second": 1_000_000,  # at least
+}
+
+
+def boards_of(db: Database, count: int, near: int) -> list[Board]:
+    """Random boards of open games in which there is something to choose, within a stretch of `near` IDs."""
+    ranking = Ranking(db.rules.pieces, db.rules.squares)
+    rng = np.random.default_rng(1)
+    middle = db.rules.positions // 2
+    found: list[Board] = []
+    while len(found) < count:
+        board = Board.from_masks(*ranking.unrank(middle + int(rng.integers(near))), db.rules)
+        if board.winner is None:
+            found.append(board)
+    return found
+
+
+def microseconds(ask: Callable[[Board], object], boards: list[Board]) -> float:
+    """The median time of one call, after all were made once: every block that is needed is decoded then."""
+    for board in boards:
+        ask(board)
+    times = []
+    for board in boards:
+        start = perf_counter()
+        ask(board)
+        times.append(perf_counter() - start)
+    return median(times) * 1e6
+
+
+def answers(path: str, count: int, near: int, values: bool) -> dict[str, float]:
+    """The times of single answers with a warm cache."""
+    with open_database(path) as db:
+        boards = boards_of(db, count, near)
+        rolls = np.random.default_rng(2).integers(1, 7, count).tolist()
+        roll_of = dict(zip(boards, rolls, strict=True))
+        found = {
+            "best_move_us": microseconds(lambda board: db.best_move(board, roll_of[board]), boards),
+            "analyse_us": microseconds(db.analyse, boards),
+        }
+        if values:
+            found = {"win_us": microseconds(db.win, boards), **found}
+    return {name: round(value, 2) for name, value in found.items()}
+
+
+def first_answer(path: str, board: Board, values: bool, runs: int) -> float:
+    """Milliseconds from opening a database to its first answer, which needs one block or a few."""
+    times = []
+    for _ in range(runs):
+        start = perf_counter()
+        with open_database(path) as db:
+            if values:
+                db.win(board)
+            else:
+                db.best_move(board, 3)
+            times.append(perf_counter() - start)
+    return round(median(times) * 1e3, 2)
+
+
+def many(path: str, count: int, runs: int) -> dict[str, float]:
+    """A million random positions at once, from a database that was just opened, and again from its cache."""
+    cold: list[float] = []
+    warm: list[float] = []
+    busy = []
+    for run in range(runs):
+        with open_database(path, cache_bytes=1 << 30) as db:
+            ids = np.random.default_rng(run).integers(0, db.rules.positions, count)
+            begin = process_time()
+            for times in (cold, warm):
+                start = perf_counter()
+                db.win_many(ids)
+                times.append(perf_counter() - start)
+                busy.append(process_time() - begin)
+    return {
+        "win_many_per_second": round(count / median(cold)),
+        "win_many_cpu_seconds": round(median(busy[::2]), 3),  # of all threads: what a busy machine does not change
+        "win_many_warm_per_second": round(count / median(warm)),
+    }
+
+
+def weights(path: str) -> dict[str, Any]:
+    """What a database weighs, catalogue included, and what was measured when it was made."""
+    with open_database(path) as db:
+        info = db.info()
+    names = (
+        "values",
+        "bytes",
+        "bits_per_position",
+        "bits_per_decision",
+        "decisions",
+        "max_error",
+        "max_loss",
+        "mean_loss",
+    )
+    found = {name: info[name] for name in names if name in info}
+    return {**found, "bytes_per_position": round(info["bits_per_position"] / 8, 4)}
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("values", help="the database as it was solved")
+    parser.add_argument("--bits16", help="the same in 16 bits")
+    parser.add_argument("--policy", help="its best moves")
+    parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default 5)")
+    parser.add_argument("--boards", type=int, default=2000, help="boards that are asked one by one (default 2000)")
+    settings = parser.parse_args()
+    near = 200_000  # IDs: a few blocks, and all blocks that their moves lead to
+    with open_database(settings.values) as db:
+        board = boards_of(db, 1, near)[0]
+    report: dict[str, Any] = {"benchmark": "query", "hardware": hardware(), "targets": TARGETS}
+    for name in ("values", "bits16", "policy"):
+        path = getattr(settings, name)
+        if path is None:
+            continue
+        values = name != "policy"
+        report[name] = {
+            **weights(path),
+            **answers(path, settings.boards, near, values),
+            "first_answer_ms": first_answer(path, board, values, 4 * settings.runs),
+            **(many(path, 1_000_000, settings.runs) if values else {}),
+        }
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()

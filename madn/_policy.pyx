@@ -1,0 +1,318 @@
+"""The inner loops of a policy block: choices to bytes and back. docs/format.md says what they do, step by step.
+
+Every decision becomes one or more yes-or-no events. Three tables predict each event from neighbouring positions
+and from what the moves do on the board; a small mixer weighs their predictions; an arithmetic coder spends few
+bits on events that were expected. All of it is integer arithmetic, the same on every machine.
+"""
+
+import numpy as np
+
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from madn._core cimport (
+    MAX_CHOICES, MAX_PIECES, OwnMove, Profile, RankTables, Ranking, decode, madn_popcount, own_moves, profile_at,
+    turned,
+)
+
+cdef enum:
+    DIE = 6
+    TABLES = 3
+    SLOTS = 1 << 16
+    NONE = 7                # in place of a move or a piece
+    LIMIT = 127             # events after which a probability adapts no slower
+    STEP = 16               # how fast the weights of the mixer learn
+    WEIGHT = 32768          # what they begin with; 65536 is 1
+    NEIGHBOURS = 3          # pieces of the other side that are moved to find neighbours
+
+cdef struct Model:
+    uint32_t probability[TABLES][SLOTS]     # 256 times that of a yes, of 65536, plus the events so far
+    int32_t weight[64][TABLES]
+
+cdef struct Coder:
+    uint32_t low
+    uint32_t high
+    uint32_t code           # what is read, when decoding
+    bint encoding
+    uint8_t* data
+    int64_t size            # bytes there are, or room for
+    int64_t at
+
+# What is the same for a whole row: the own side and its moves.
+cdef struct Side:
+    uint64_t own
+    int count[DIE + 1]                      # moves of a roll, 0 where there is no decision
+    OwnMove moves[DIE + 1][MAX_CHOICES]
+    uint8_t piece[DIE + 1][MAX_CHOICES]     # the piece a move takes, counted by ascending square
+    uint8_t move[DIE + 1][MAX_CHOICES]      # the inverse; NONE for a piece that cannot move
+
+cdef int SQUASH[33]
+SQUASH[:] = [
+    1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047, 2549, 2994, 3348, 3607, 3785, 3901,
+    3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094,
+]
+cdef int STRETCH[4096]
+cdef int RATE[LIMIT + 1]
+
+
+cdef inline int squash(int odds) noexcept nogil:
+    """The probability, of 4096, for logarithmic odds of odds / 256."""
+    cdef int place, rest
+    odds = min(max(odds, -2047), 2047) + 2048
+    place, rest = odds >> 7, odds & 127
+    return (SQUASH[place] * (128 - rest) + SQUASH[place + 1] * rest + 64) >> 7
+
+
+cdef void fill_tables() noexcept:
+    cdef int odds, p = 0, i
+    for odds in range(-2047, 2048):
+        i = squash(odds)
+        while p <= i:
+            STRETCH[p] = odds
+            p += 1
+    while p < 4096:
+        STRETCH[p] = 2047
+        p += 1
+    for i in range(LIMIT + 1):
+        RATE[i] = 131072 // (2 * i + 3)
+
+
+fill_tables()
+
+
+cdef inline bint coded(Coder* c, int p, bint bit) noexcept nogil:
+    """Code one event whose yes has the probability p of 4096; returns it, read from the code or as given."""
+    cdef uint32_t middle = c.low + (c.high - c.low >> 12) * <uint32_t>p
+    if not c.encoding:
+        bit = c.code <= middle
+    if bit:
+        c.high = middle
+    else:
+        c.low = middle + 1
+    while (c.low ^ c.high) >> 24 == 0:
+        if not c.encoding:
+            c.code = c.code << 8 | (c.data[c.at] if c.at < c.size else 0)
+        elif c.at < c.size:
+            c.data[c.at] = <uint8_t>(c.high >> 24)
+        c.at += 1
+        c.low = c.low << 8
+        c.high = c.high << 8 | 255
+    return bit
+
+
+cdef inline bint event(Model* model, Coder* coder, uint64_t about, const uint64_t* context, bint bit) noexcept nogil:
+    """Code one event and learn from it; `about` is the kind of event, `context` what each table goes by."""
+    cdef uint32_t* slot[TABLES]
+    cdef int odds[TABLES]
+    cdef int64_t total = 0
+    cdef int32_t* weight = &model.weight[about][0]
+    cdef int k, p
+    cdef int64_t error, state
+    for k in range(TABLES):
+        slot[k] = &model.probability[k][(context[k] | about) * <uint64_t>0x9E3779B97F4A7C15u >> 48]
+        odds[k] = STRETCH[slot[k][0] >> 12]
+        total += <int64_t>weight[k] * odds[k]
+    total >>= 16
+    p = squash(<int>min(max(total, -2047), 2047))
+    bit = coded(coder, p, bit)
+    error = ((<int>bit << 12) - p) * STEP
+    for k in range(TABLES):
+        weight[k] += <int32_t>((odds[k] * error + 32768) >> 16)
+        state = slot[k][0] >> 8
+        state += (((<int64_t>bit << 16) - <int64_t>bit - state) * RATE[slot[k][0] & 255]) >> 16
+        slot[k][0] = <uint32_t>(state << 8) | min((slot[k][0] & 255) + 1, <uint32_t>LIMIT)
+    return bit
+
+
+cdef void set_side(Side* side, uint64_t own, const RankTables* t) noexcept nogil:
+    cdef int roll, j, piece
+    side.own = own
+    for roll in range(1, DIE + 1):
+        side.count[roll] = own_moves(own, roll, t.squares, t.pieces, side.moves[roll])
+        if side.count[roll] < 2:
+            side.count[roll] = 0
+        for j in range(MAX_CHOICES):
+            side.move[roll][j] = NONE
+        for j in range(side.count[roll]):
+            piece = madn_popcount(own & ((<uint64_t>1 << side.moves[roll][j].start) - 1))
+            side.piece[roll][j] = <uint8_t>piece
+            side.move[roll][piece] = <uint8_t>j
+
+
+cdef void set_places(const RankTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
+    """The places of the other's main pieces, lowest first, from their rank."""
+    cdef int k, place = t.squares - profile.m1
+    for k in range(profile.m2, 0, -1):
+        place -= 1
+        while t.choose[k][place] > rank:
+            place -= 1
+        rank -= t.choose[k][place]
+        places[k - 1] = place
+
+
+cdef inline void next_places(int pieces, int* places) noexcept nogil:
+    """Go on to the next rank: the lowest piece that can moves up, those below go back to their first places."""
+    cdef int k = 0
+    while k + 1 < pieces and places[k] + 1 == places[k + 1]:
+        places[k] = k
+        k += 1
+    places[k] += 1
+
+
+cdef inline void find_lags(const RankTables* t, int pieces, const int* places, int64_t* lags) noexcept nogil:
+    """How many positions before this one the other's first pieces stand one place lower; 0 if they cannot."""
+    cdef int k, below = -1
+    for k in range(NEIGHBOURS):
+        lags[k] = 0
+        if k < pieces:
+            if places[k] - 1 > below:
+                lags[k] = t.choose[k][places[k] - 1]
+            below = places[k]
+
+
+cdef inline uint64_t one_to_six(uint64_t squares) noexcept nogil:
+    """The squares 1 to 6 above some."""
+    squares = squares << 1 | squares << 2
+    squares |= squares << 2
+    return squares | squares << 2
+
+
+cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder, uint8_t* choices) noexcept nogil:
+    """Code all decisions of a block; `choices` holds those of each position and roll, or receives them.
+
+    Returns the number of decisions, or -1 if there is no memory.
+    """
+    cdef Model* model = <Model*>malloc(sizeof(Model))
+    cdef uint8_t* pieces = <uint8_t*>malloc(count * DIE)      # the piece that each decision took
+    if not model or not pieces:
+        free(model)
+        free(pieces)
+        return -1
+    cdef const Profile* profile = &t.profiles[profile_at(t, first)]
+    cdef int64_t i, row = profile.affm, decisions = 0, rank = (first - profile.first) % row - 1
+    cdef int64_t lags[NEIGHBOURS]
+    cdef int places[MAX_PIECES]
+    cdef uint64_t own, other, main2, hit, reach, ahead, finish = (<uint64_t>1 << t.pieces) - 1
+    cdef Side side
+    cdef int k, roll, last
+    for k in range(TABLES):
+        for i in range(SLOTS):
+            model.probability[k][i] = 32768 << 8
+    for i in range(64):
+        for k in range(TABLES):
+            model.weight[i][k] = WEIGHT
+    memset(pieces, NONE, count * DIE)
+    side.own = ~<uint64_t>0
+    for i in range(count):
+        rank += 1
+        if rank == row:
+            rank = 0
+        if i == 0 or rank == 0:
+            set_places(t, profile, rank, places)
+        else:
+            next_places(profile.m2, places)
+        decode(t, first + i, &own, &other)
+        if own >> t.squares == finish or other >> t.squares == finish:
+            continue
+        if own != side.own:
+            set_side(&side, own, t)
+        find_lags(t, profile.m2, places, lags)
+        main2 = other & t.main
+        hit = turned(main2, t.squares)
+        reach = turned(one_to_six(main2), t.squares)
+        ahead = hit >> 1 | hit >> 2 | hit >> 3 | hit >> 4 | hit >> 5 | hit >> 6
+        if madn_popcount(other) < t.pieces:
+            reach |= <uint64_t>1 << (t.squares // 2)
+        last = NONE
+        for roll in range(1, DIE + 1):
+            if side.count[roll]:
+                last = decide(model, coder, &side, roll, i, row, lags, last, hit, reach, ahead, pieces, choices)
+                decisions += 1
+    free(model)
+    free(pieces)
+    return decisions
+
+
+cdef inline uint64_t neighbour(const Side* side, int roll, int64_t at, const uint8_t* pieces) noexcept nogil:
+    """The move here of the piece that was moved there."""
+    return side.move[roll][pieces[at * DIE + roll - 1]] if at >= 0 else NONE
+
+
+cdef inline int decide(Model* model, Coder* coder, const Side* side, int roll, int64_t i, int64_t row,
+                       const int64_t* lags, int last, uint64_t hit, uint64_t reach, uint64_t ahead, uint8_t* pieces,
+                       uint8_t* choices) noexcept nogil:
+    """Code the choice of one roll; returns the piece that it moves."""
+    cdef uint64_t context[TABLES]
+    cdef uint64_t near = 0, far = 0, end = 0, start = 0, behind, diagonal = NONE, hits = 0, risk = 0, now = 0
+    cdef int k, choice = choices[i * DIE + roll - 1], count = side.count[roll]
+    for k in range(NEIGHBOURS):
+        near |= (neighbour(side, roll, i - lags[k], pieces) if lags[k] else NONE) << 3 * k
+        far |= (neighbour(side, roll, i - row - lags[k], pieces) if lags[k] else NONE) << 3 * k
+    behind = neighbour(side, roll, i - row, pieces)
+    if lags[0] and lags[1]:
+        diagonal = neighbour(side, roll, i - lags[0] - lags[1], pieces)
+    for k in range(count):
+        hits |= (hit >> side.moves[roll][k].end & 1) << k
+        risk |= (reach >> side.moves[roll][k].end & 1) << k
+        now |= (reach >> side.moves[roll][k].start & 1) << k
+        end |= (ahead >> side.moves[roll][k].end & 1) << k
+        start |= (ahead >> side.moves[roll][k].start & 1) << k
+    context[0] = (near | behind << 9 | hits << 12 | risk << 18 | now << 24) << 6
+    context[1] = (behind | <uint64_t>side.move[roll][last] << 3 | hits << 6 | risk << 12 | now << 18 | end << 24
+                  | start << 30) << 6
+    context[2] = (near | behind << 9 | far << 12 | diagonal << 21) << 6
+    k = count - 1
+    while k > 0 and not event(model, coder, count * 8 + k, context, choice == k):
+        k -= 1
+    choices[i * DIE + roll - 1] = <uint8_t>k
+    pieces[i * DIE + roll - 1] = side.piece[roll][k]
+    return side.piece[roll][k]
+
+
+def encode(Ranking ranking, int64_t first, const uint8_t[:, ::1] choices):
+    """Return the bytes that stand for the choices of the positions from `first` on, and how many there are."""
+    cdef int64_t count = choices.shape[0], decisions
+    check(ranking, first, count, choices.shape[1])
+    known = np.array(choices)      # `run` writes back what it was given
+    cdef uint8_t[:, ::1] view = known
+    data = np.empty(64 + count * DIE * (ranking.tables.pieces - 1) * 3 // 2, np.uint8)      # 12 bits an event
+    cdef uint8_t[::1] out = data
+    cdef Coder coder
+    memset(&coder, 0, sizeof(coder))
+    coder.high, coder.encoding, coder.data, coder.size = 0xFFFFFFFF, True, &out[0], out.shape[0]
+    with nogil:
+        decisions = run(&ranking.tables, first, count, &coder, &view[0, 0])
+    if decisions < 0:
+        raise MemoryError
+    for k in range(4):
+        data[coder.at + k] = coder.low >> (24 - 8 * k) & 255
+    return data[:coder.at + 4].tobytes(), decisions
+
+
+def decode_into(Ranking ranking, int64_t first, const uint8_t[::1] data, uint8_t[:, ::1] out):
+    """Fill `out` with the choices that `encode` was given; returns how many there are, -1 if the bytes do not fit."""
+    cdef int64_t count = out.shape[0], decisions
+    cdef int k
+    check(ranking, first, count, out.shape[1])
+    if data.shape[0] < 4:
+        return -1
+    cdef Coder coder
+    memset(&coder, 0, sizeof(coder))
+    coder.high, coder.data, coder.size, coder.at = 0xFFFFFFFF, <uint8_t*>&data[0], data.shape[0], 4
+    for k in range(4):
+        coder.code = coder.code << 8 | data[k]
+    with nogil:
+        memset(&out[0, 0], 0, count * DIE)
+        decisions = run(&ranking.tables, first, count, &coder, &out[0, 0])
+    if decisions < 0:
+        raise MemoryError
+    return decisions if coder.at == coder.size else -1
+
+
+cdef int check(Ranking ranking, int64_t first, int64_t count, int64_t rolls) except -1:
+    cdef const RankTables* t = &ranking.tables
+    if count < 1 or rolls != DIE or first < 0 or first + count > t.positions \
+            or profile_at(t, first) != profile_at(t, first + count - 1):
+        raise ValueError("not positions of one profile")
+    return 0

@@ -1,0 +1,77 @@
+"""The command that writes a database anew in another encoding: `compress`."""
+
+from typing import Any
+
+import click
+
+from madn.cli.options import memory_bytes
+from madn.cli.output import columns, json_option, print_json, size
+from madn.cli.progress import ProgressBar
+
+
+@click.command()
+@click.argument("src", type=click.Path())
+@click.argument("dst", type=click.Path())
+@click.option(
+    "--store",
+    type=click.Choice(["values", "policy"]),
+    default="values",
+    show_default=True,
+    help="What is kept: winning probabilities, or only the best move for each roll.",
+)
+@click.option("--bits", type=int, metavar="B", help="Round values to B bits, 8 to 24.  [default: as they are]")
+@click.option("--level", type=int, metavar="L", help="Level of zstd, 1 to 22.  [default: 9]")
+@click.option(
+    "--memory", metavar="SIZE", callback=memory_bytes, help="Memory for decoded values, such as 4G.  [default: 1G]"
+)
+@json_option
+def compress(
+    src: str, dst: str, store: str, bits: int | None, level: int | None, memory: int | None, as_json: bool
+) -> None:
+    """Write a database anew, in fewer bits or as best moves only.
+
+    SRC is only read. A database that is at DST already is replaced when the new one is complete. Work that
+    was interrupted goes on where it stopped when the same command is given again.
+
+    With --bits the winning probability that is lost by playing from the rounded values is measured for every
+    position: for each roll, the value of the best move less that of the move that the rounded values prefer,
+    and the mean of that over the rolls. That, and a policy, need the values of moves all over the database: if
+    its decoded values do not fit into the memory, the loss is not measured, and a policy takes very long.
+
+    Example: madn compress two small --bits 12
+    """
+    if not dst:
+        raise click.BadParameter("the name of a directory is missing", param_hint="'DST'")
+    from madn.store import compress_database
+    from madn.store.compress import CACHE_BYTES, LEVEL
+
+    with ProgressBar("compressing") as bar:
+        found = compress_database(
+            src,
+            dst,
+            store,
+            bits,
+            LEVEL if level is None else level,
+            bar,
+            cache_bytes=CACHE_BYTES if memory is None else memory,
+        )
+    if as_json:
+        print_json({**found, "out": dst})
+    else:
+        click.echo(_table(found) + f"\n\nThe database is in {dst}")
+
+
+def _table(found: dict[str, Any]) -> str:
+    before, after = found["bytes_before"], found["bytes_after"]
+    rows = [
+        ("before", size(before)),
+        ("after", f"{size(after)}, {100 * after / before:.1f} %"),
+        ("bits", f"{found['bits_per_position']:.3f} for each position"),
+    ]
+    if "bits_per_decision" in found:
+        rows.append(("decisions", f"{found['decisions']:,}, {found['bits_per_decision']:.3f} bits for each"))
+    rows.append(("largest error", f"{found['max_error']:.2g}"))
+    if found.get("max_loss") is not None:
+        rows.append(("largest loss", f"{found['max_loss']:.2g}  {found['max_loss_board']}"))
+        rows.append(("mean loss", f"{found['mean_loss']:.2g}"))
+    return columns(rows)

@@ -1,0 +1,81 @@
+"""The command that checks a database: `verify`."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from madn.cli.options import database_argument
+from madn.cli.output import columns, json_option, print_json
+from madn.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from madn.store import Report
+
+DAMAGED = 1  # exit status: the answer is no
+SHOWN = 10  # lines of damage for a person; --json has all
+
+
+@click.command()
+@database_argument
+@click.option("--deep", is_flag=True, help="Recompute positions from their successors too.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="K",
+    help="With --deep: recompute K random positions.  [default: all]",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), metavar="X", default=0, show_default=True, help="Of the random positions."
+)
+@json_option
+def verify(db: str, deep: bool, sample: int | None, seed: int, as_json: bool) -> None:
+    """Check every byte, digest, count, offset and row of a database.
+
+    With --deep the values are compared with those of their successors, and the largest difference (the
+    residual) is printed with its board. A database of best moves has no values to recompute: there every
+    stored choice is a legal one, and that is all that can be said of it.
+
+    The exit status is 1 if anything is wrong.
+
+    Example: madn verify two --deep --sample 10000
+    """
+    if sample is not None and not deep:
+        raise click.UsageError("--sample says how many positions --deep recomputes; give --deep too")
+    from madn.store import verify_database
+
+    with ProgressBar("verifying") as bar:
+        report = verify_database(db, deep, sample, seed, bar)
+    if as_json:
+        print_json(_fields(report))
+    else:
+        click.echo(_table(report))
+    if not report.ok:
+        raise click.exceptions.Exit(DAMAGED)
+
+
+def _fields(report: "Report") -> dict[str, Any]:
+    board = report.residual_board
+    return {
+        "ok": report.ok,
+        "blocks": report.blocks,
+        "positions": report.positions,
+        "recomputed": report.recomputed,
+        "residual": report.residual,
+        "residual_board": None if board is None else str(board),
+        "damaged": report.damaged,
+    }
+
+
+def _table(report: "Report") -> str:
+    rows = [
+        ("blocks", f"{report.blocks:,}"),
+        ("positions", f"{report.positions:,}"),
+    ]
+    if report.residual is not None:
+        rows.append(("recomputed", f"{report.recomputed:,}"))
+        rows.append(("residual", f"{report.residual:.2g}  {report.residual_board}"))
+    rows.append(("damaged", f"{len(report.damaged):,}" if report.damaged else "nothing"))
+    lines = [columns(rows), *report.damaged[:SHOWN]]
+    if len(report.damaged) > SHOWN:
+        lines.append(f"... and {len(report.damaged) - SHOWN:,} more; --json lists them all")
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""The values of all moves of a block of positions, looked up in the database: what a policy is made from."""
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn import _choices
+from madn._core import Ranking
+from madn.errors import MadnError, MissingBlockError
+from madn.rules import DIE
+from madn.store.blocks import Array, Encoding
+from madn.store.reader import BlockReader, Group
+from madn.store.records import BlockTable
+
+CHUNK = 1 << 15  # positions whose moves are looked at together
+
+
+class Held:
+    """Decoded blocks that stay where they are in memory, and their addresses; 0 for those that are not there."""
+
+    def __init__(self, blocks: int) -> None:
+        self.addresses = np.zeros(blocks, np.uintp)
+        self.arrays: list[Array] = []
+        self.bytes = 0
+
+    def add(self, at: int, array: Array) -> None:
+        """Keep a block."""
+        self.arrays.append(array)
+        self.addresses[at] = array.__array_interface__["data"][0]
+        self.bytes += array.nbytes
+
+
+class MoveValues:
+    """The moves of positions and their values, from a database. Threads may share it.
+
+    Decoded blocks are kept in `cache_bytes`. It is quick if they hold the values of a profile and of the
+    profile with the sides exchanged; with less it decodes blocks again and again.
+    """
+
+    def __init__(self, reader: BlockReader, table: BlockTable, cache_bytes: int) -> None:
+        if len(reader.catalogue.encodings) != 1:
+            raise MadnError(f"{reader.directory}: its blocks do not have one encoding")
+        rules = reader.catalogue.rules
+        self._reader = reader
+        self._group = Group(reader.catalogue, table)
+        self._ranking = Ranking(rules.pieces, rules.squares)
+        self._cache_bytes = cache_bytes
+        self._lock = threading.Lock()
+        self._held = Held(len(table))
+        self._sizes = table.count * self.encoding.word.itemsize
+        self._places = _choices.Places(
+            table.first_id, table.count, self.encoding.dtype, self.encoding.zero, self.encoding.scale
+        )
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the values are stored."""
+        return self._reader.catalogue.encodings[0].encoding
+
+    @property
+    def fits(self) -> bool:
+        """Whether all values fit into the cache."""
+        return bool(self._sizes.sum() <= self._cache_bytes)
+
+    def choices(self, first: int, count: int) -> NDArray[np.uint8]:
+        """The best choice of `count` positions from an ID on, for each roll; 0 where there is no decision."""
+        choices = np.empty((count, DIE), np.uint8)
+        for start, ids, wins in self._moves(first, count):
+            _choices.choose(ids, wins, self.encoding.tie, choices[start : start + len(ids)])
+        return choices
+
+    def losses(self, first: int, count: int, new: Encoding) -> NDArray[np.float64]:
+        """What each position loses by one turn played from the values rounded as `new` does."""
+        losses = np.empty(count)
+        for start, ids, wins in self._moves(first, count):
+            _choices.losses(ids, wins, new.zero, new.scale, losses[start : start + len(ids)])
+        return losses
+
+    def _moves(self, first: int, count: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
+        """Piece by piece: where it begins, the IDs that the moves lead to, their values."""
+        for start in range(0, count, CHUNK):
+            ids = np.empty((min(CHUNK, count - start), DIE, self._ranking.pieces), np.int64)
+            _choices.successors(self._ranking, first + start, ids)
+            wins = np.zeros(ids.shape)
+            needed, missing = self._places.needed(ids.reshape(-1))
+            if missing >= 0:
+                raise MissingBlockError(f"{self._reader.directory}: position {missing} is not in this database")
+            for some in self._portions(needed):
+                held = self._load(some)
+                self._places.look_up(ids.reshape(-1), held.addresses, wins.reshape(-1))
+            yield start, ids, wins
+
+    def _portions(self, needed: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+        """Cut a list of blocks into parts that fit into the cache, or are one block."""
+        ends = np.cumsum(self._sizes[needed])
+        start = 0
+        while start < len(needed):
+            before = ends[start - 1] if start else 0
+            end = max(int(np.searchsorted(ends, before + self._cache_bytes, "right")), start + 1)
+            yield needed[start:end]
+            start = end
+
+    def _load(self, some: NDArray[np.int64]) -> Held:
+        """The blocks in memory, these among them; whoever has an older `Held` may go on using it."""
+        with self._lock:
+            missing = some[self._held.addresses[some] == 0]
+            if self._held.bytes + self._sizes[missing].sum() > self._cache_bytes:
+                self._held, missing = Held(len(self._sizes)), some
+            for at in missing.tolist():
+                self._held.add(at, self._reader.load(self._group, at))
+            return self._held

@@ -1,0 +1,62 @@
+"""A block of best moves: for each position and roll with a choice the number of the best move, coded tightly.
+
+A choice is the number of a move among the legal ones, by ascending start. In memory the six choices of a
+position are one word of 3 bits each, that of roll 1 in the lowest. `madn._policy` codes them;
+docs/format.md says how.
+"""
+
+import numpy as np
+import zstandard
+from numpy.typing import NDArray
+
+from madn import _policy
+from madn._core import Ranking
+from madn.errors import CorruptBlockError
+from madn.rules import DIE
+from madn.store.blocks import HEADER, MAGIC, POLICY, decompress, frame_size
+
+SHIFT = 3  # bits of a choice in a word
+CHOICE = (1 << SHIFT) - 1
+
+
+def encode(choices: NDArray[np.uint8], first_id: int, ranking: Ranking, level: int) -> tuple[bytes, int]:
+    """Return the frame of a block of choices (positions, rolls) and how many decisions it holds."""
+    data, decisions = _policy.encode(ranking, first_id, choices)
+    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=True)
+    return compressor.compress(HEADER.pack(MAGIC, POLICY.code, first_id, len(choices)) + data), decisions
+
+
+def decode(frame: bytes, first_id: int, count: int, ranking: Ranking) -> NDArray[np.uint32]:
+    """Return the words of a frame that should hold `count` positions from `first_id` on.
+
+    Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever it
+    holds, every choice is the number of a legal move.
+    """
+    size = frame_size(frame)
+    if not HEADER.size <= size <= HEADER.size + most_bytes(count, ranking.pieces):
+        raise CorruptBlockError(f"the frame claims {size} bytes for {count} positions")
+    content = decompress(frame, size)
+    if HEADER.unpack_from(content) != (MAGIC, POLICY.code, first_id, count):
+        raise CorruptBlockError("the block is not the one that the catalogue says it is")
+    choices = np.empty((count, DIE), np.uint8)
+    if _policy.decode_into(ranking, first_id, memoryview(content)[HEADER.size :], choices) < 0:
+        raise CorruptBlockError("the choices of the block do not fill it")
+    return packed(choices)
+
+
+def most_bytes(count: int, pieces: int) -> int:
+    """More bytes than the choices of a block can need: 12 bits for each yes or no."""
+    return 64 + count * DIE * (pieces - 1) * 3 // 2
+
+
+def packed(choices: NDArray[np.uint8]) -> NDArray[np.uint32]:
+    """The words of choices (positions, rolls)."""
+    words = np.zeros(len(choices), np.uint32)
+    for roll in range(DIE):
+        words |= choices[:, roll].astype(np.uint32) << (SHIFT * roll)
+    return words
+
+
+def choice(word: int, roll: int) -> int:
+    """The choice of a word for a roll."""
+    return word >> SHIFT * (roll - 1) & CHOICE

@@ -1,0 +1,334 @@
+"""Databases of best moves: choosing from values, coding the choices, answering without probabilities."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_compress import Stopped, contents
+from test_database import Flat
+from test_store import Noise
+
+import madn
+from madn import Board, Rules, _choices, _policy
+from madn._core import Ranking
+from madn.database import Database, open_database
+from madn.errors import CorruptBlockError, IllegalMoveError, MadnError, MissingBlockError, NoValuesError
+from madn.solver import make_plan, solve
+from madn.store import blocks, compress_database, policy, verify_database, write_database
+from madn.store.catalogue import read_catalogue
+from madn.store.choices import MoveValues
+from madn.store.reader import open_reader
+
+GAMES = (Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8))
+ROLLS = range(1, 7)
+SMALL = Rules(2, 8)
+
+
+def open_boards(rules: Rules, step: int = 1) -> Iterator[Board]:
+    ranking = Ranking(rules.pieces, rules.squares)
+    for number in range(0, rules.positions, step):
+        board = Board.from_masks(*ranking.unrank(number), rules)
+        if board.winner is None:
+            yield board
+
+
+def any_choices(rules: Rules, first: int, count: int, seed: int, steady: float) -> np.ndarray:
+    """Legal choices, random ones or mostly the last."""
+    ranking = Ranking(rules.pieces, rules.squares)
+    rng = np.random.default_rng(seed)
+    found = np.zeros((count, 6), np.uint8)
+    for i in range(count):
+        board = Board.from_masks(*ranking.unrank(first + i), rules)
+        for roll in ROLLS:
+            moves = len(board.legal_moves(roll))
+            if moves > 1:
+                found[i, roll - 1] = moves - 1 if rng.random() < steady else rng.integers(moves)
+    return found
+
+
+@st.composite
+def stretches(draw: st.DrawFn) -> tuple[Rules, int, int]:
+    """Rules, a first ID and a count that stay in one profile."""
+    rules = draw(st.sampled_from((*GAMES, Rules(3, 40), Rules(6, 10))))
+    ranking = Ranking(rules.pieces, rules.squares)
+    first = draw(st.integers(0, rules.positions - 1))
+    end = ranking.first(*ranking.profile(first)) + rules.profile_size(*ranking.profile(first))
+    return rules, first, draw(st.integers(1, min(end - first, 60)))
+
+
+@given(where=stretches(), seed=st.integers(0, 99), steady=st.sampled_from([0.0, 0.9, 1.0]))
+def test_decode_undoes_encode(where: tuple[Rules, int, int], seed: int, steady: float) -> None:
+    rules, first, count = where
+    ranking = Ranking(rules.pieces, rules.squares)
+    choices = any_choices(rules, first, count, seed, steady)
+    frame, decisions = policy.encode(choices, first, ranking, 3)
+    words = policy.decode(frame, first, count, ranking)
+    back = [[policy.choice(word, roll) for roll in ROLLS] for word in words.tolist()]
+    assert np.array_equal(back, choices)
+    boards = (Board.from_masks(*ranking.unrank(first + i), rules) for i in range(count))
+    assert decisions == sum(len(board.legal_moves(roll)) > 1 for board in boards for roll in ROLLS)
+
+
+@given(where=stretches(), data=st.binary(max_size=200))
+def test_whatever_the_bytes_are_the_moves_are_legal(where: tuple[Rules, int, int], data: bytes) -> None:
+    rules, first, count = where
+    ranking = Ranking(rules.pieces, rules.squares)
+    found = np.full((count, 6), 9, np.uint8)
+    if _policy.decode_into(ranking, first, data, found) < 0 and len(data) < 4:
+        return
+    for i in range(count):
+        board = Board.from_masks(*ranking.unrank(first + i), rules)
+        assert all(found[i, roll - 1] < max(len(board.legal_moves(roll)), 1) for roll in ROLLS)
+
+
+def test_frames_that_are_something_else_are_refused() -> None:
+    rules = Rules(2, 8)
+    ranking = Ranking(2, 8)
+    first = ranking.first(2, 0, 2, 0)
+    frame, _ = policy.encode(any_choices(rules, first, 100, 1, 0.5), first, ranking, 3)
+    content = blocks.decompress(frame, blocks.frame_size(frame))
+    packer = blocks.zstandard.ZstdCompressor(write_checksum=True)
+    with pytest.raises(CorruptBlockError, match="not the one"):
+        policy.decode(frame, first + 1, 100, ranking)
+    for wrong in (content[:-1], content + b"x", content[:20], content[:10]):
+        with pytest.raises(CorruptBlockError):
+            policy.decode(packer.compress(wrong), first, 100, ranking)
+    with pytest.raises(CorruptBlockError, match="claims"):
+        policy.decode(packer.compress(content + bytes(10_000)), first, 100, ranking)
+    with pytest.raises(CorruptBlockError, match="decompress"):
+        policy.decode(b"not a frame", first, 100, ranking)
+    for wrong_first, rolls in ((rules.positions - 50, 6), (-1, 6), (first, 5)):
+        with pytest.raises(ValueError, match="profile"):
+            _policy.encode(ranking, wrong_first, np.zeros((100, rolls), np.uint8))
+
+
+# choosing
+
+
+@pytest.mark.parametrize("rules", GAMES)
+@pytest.mark.parametrize("representation", ["fixed32", "float64"])
+def test_choices_are_those_of_the_readers_game(tmp_path: Path, rules: Rules, representation: str) -> None:
+    """The plain twin: the last move, by ascending start, that comes within the tie of the largest value."""
+    write_database(tmp_path / "db", Noise(rules, representation), {}, block_positions=700)
+    _, table = read_catalogue(tmp_path / "db")
+    ranking = Ranking(rules.pieces, rules.squares)
+    reader = open_reader(tmp_path / "db")
+    for cache in (1 << 30, 5000, 0):  # too little memory makes it slow, not wrong
+        moves = MoveValues(reader, table, cache)
+        for first in (0, rules.positions // 3, rules.positions - 40):
+            found = moves.choices(first, 40)
+            for i in range(40):
+                board = Board.from_masks(*ranking.unrank(first + i), rules)
+                for roll in ROLLS:
+                    legal = board.legal_moves(roll)
+                    wins = [reader.win(ranking.rank(*board.after(move, roll).masks)) for move in legal]
+                    wins = wins if roll == 6 else [1.0 - win for win in wins]
+                    tied = [k for k, win in enumerate(wins) if max(wins) - win <= moves.encoding.tie]
+                    assert found[i, roll - 1] == (tied[-1] if len(legal) > 1 else 0)
+    reader.close()
+
+
+def test_options_are_the_legal_moves_and_where_they_lead() -> None:
+    for rules in GAMES:
+        ranking = Ranking(rules.pieces, rules.squares)
+        for board in open_boards(rules, 1 + rules.positions // 300):
+            for roll in ROLLS:
+                found = _choices.options(ranking, *board.masks, roll)
+                legal = [move for move in board.legal_moves(roll) if move != madn.Move.PASS]
+                assert [(start, end, hit) for start, end, hit, *_ in found] == [
+                    (-1 if move.start is None else move.start, move.end, move.captures) for move in legal
+                ]
+                for (*_, own, other, number), move in zip(found, legal, strict=True):
+                    assert (own, other) == board.after(move, roll).masks
+                    assert number == ranking.rank(own, other)
+    for wrong in ((1, 1 << 4, 1), (1, 1, 0), (1, 1, 7)):
+        with pytest.raises(ValueError, match="position"):
+            _choices.options(Ranking(1, 8), *wrong)
+
+
+@pytest.mark.parametrize(
+    ("representation", "step", "equal"),
+    [("fixed32", 1 / 2**29, True), ("fixed32", 2 / 2**29, False), ("float64", 5e-13, True), ("float64", 2e-12, False)],
+)
+def test_moves_that_differ_by_less_than_storing_may_change_are_equal(
+    tmp_path: Path, representation: str, step: float, equal: bool
+) -> None:
+    rules = Rules(3, 8)
+    board = Board.parse("1,3,6/1", rules)
+    number = Ranking(3, 8).rank(*board.after(madn.Move(1, 2), 1).masks)
+
+    class Nearly(Flat):
+        def read(self, first: int, out: np.ndarray) -> None:
+            out[:] = 0.5 if representation == "float64" else 0
+            if first <= number < first + len(out):
+                out[number - first] -= step * (1 if representation == "float64" else 2**29)
+
+    write_database(tmp_path / "db", Nearly(rules, representation=representation), {})
+    compress_database(tmp_path / "db", tmp_path / "new", "policy")
+    with open_database(tmp_path / "db") as db, open_database(tmp_path / "new") as best:
+        expected = "6-7" if equal else "1-2"
+        assert str(db.best_move(board, 1)) == str(best.best_move(board, 1)) == expected
+        assert str(db.moves(board, 1)[0].move) == str(best.moves(board, 1)[0].move) == expected
+        assert sorted(str(m.move) for m in db.moves(board, 1)) == ["1-2", "3-4", "6-7"]
+
+
+# answers
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Database, Database]]:
+    """A solved game with its values, and with its best moves only."""
+    directory = tmp_path_factory.mktemp("policy")
+    write_database(directory / "values", solve(make_plan(SMALL, threads=1)), {"residual": 1e-9}, block_positions=200)
+    compress_database(directory / "values", directory / "policy", "policy")
+    with open_database(directory / "values") as values, open_database(directory / "policy") as best:
+        yield values, best
+
+
+def test_best_moves_are_those_of_the_values(pair: tuple[Database, Database]) -> None:
+    values, best = pair
+    for board in open_boards(SMALL, 3):
+        for roll in ROLLS:
+            assert best.best_move(board, roll) == values.best_move(board, roll)
+
+
+def test_moves_and_analyses_have_no_probabilities(pair: tuple[Database, Database]) -> None:
+    values, best = pair
+    for board in open_boards(SMALL, 50):
+        analysis = best.analyse(board)
+        assert analysis.win is None
+        for roll in ROLLS:
+            moves, valued = best.moves(board, roll), values.moves(board, roll)
+            assert analysis.rolls[roll - 1] == madn.database.RollValue(roll, None, moves)
+            assert {m.move: m.board for m in moves} == {m.move: m.board for m in valued}
+            assert moves[0].move == valued[0].move
+            assert [m.win for m in moves] == [None] * len(moves)
+            starts = [-1 if m.move.start is None else m.move.start for m in moves[1:]]
+            assert starts == sorted(starts, reverse=True)
+
+
+def test_asked_for_a_probability_it_says_that_it_has_none(pair: tuple[Database, Database]) -> None:
+    _, best = pair
+    board = Board.start(SMALL)
+    for ask in (best.win, lambda b: best.win_many([b]), lambda b: best.win_many(np.array([0]))):
+        with pytest.raises(NoValuesError, match="best moves, not winning probabilities") as caught:
+            ask(board)
+        assert isinstance(caught.value, MissingBlockError)
+        assert "\n" not in str(caught.value)
+    assert best.get_win(board) is None
+    assert best.get_win(board, 0.25) == 0.25
+    with pytest.raises(IllegalMoveError):
+        best.best_move(Board.parse("8,9/0", SMALL), 3)
+    assert best.analyse(Board.parse("8,9/0", SMALL)).rolls == ()
+
+
+def test_what_a_policy_says_of_itself(pair: tuple[Database, Database]) -> None:
+    values, best = pair
+    info = best.info()
+    assert info["values"] == "policy"
+    assert info["boards"] == values.info()["boards"]  # from when it was made
+    decisions = sum(len(board.legal_moves(roll)) > 1 for board in open_boards(SMALL) for roll in ROLLS)
+    assert info["decisions"] == decisions
+    assert info["bits_per_decision"] == 8 * info["bytes"] / decisions
+    assert info["provenance"]["compressed"] == [{"store": "policy", "bits": None, "level": 9, "decisions": decisions}]
+    report = verify_database(best.path, deep=True)
+    assert report.ok
+    assert (report.positions, report.residual, report.recomputed) == (SMALL.positions, None, 0)
+
+
+def test_a_policy_is_not_compressed_again_and_has_no_bits(pair: tuple[Database, Database], tmp_path: Path) -> None:
+    values, best = pair
+    with pytest.raises(MadnError, match="best moves only"):
+        compress_database(best.path, tmp_path / "new")
+    with pytest.raises(MadnError, match="bits are for values"):
+        compress_database(values.path, tmp_path / "new", "policy", bits=12)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_stopped_work_on_a_policy_goes_on(pair: tuple[Database, Database], tmp_path: Path) -> None:
+    values, best = pair
+
+    def stop(part: float, text: str) -> None:
+        if part > 0.5:
+            raise Stopped
+
+    with pytest.raises(Stopped):
+        compress_database(values.path, tmp_path / "new", "policy", progress=stop)
+    done: list[float] = []
+    compress_database(values.path, tmp_path / "new", "policy", progress=lambda part, text: done.append(part))
+    assert done[0] > 0.5
+    assert contents(tmp_path / "new") == contents(best.path)
+
+
+def test_moves_that_lead_out_of_the_database_are_said(tmp_path: Path) -> None:
+    class Part(Noise):
+        def ranges(self) -> list[tuple[int, int]]:
+            return [(0, self.rules.positions // 2)]
+
+    write_database(tmp_path / "db", Part(Rules(2, 8)), {}, block_positions=300)
+    with pytest.raises(MissingBlockError, match="is not in this database"):
+        compress_database(tmp_path / "db", tmp_path / "new", "policy")
+    assert compress_database(tmp_path / "db", tmp_path / "new", bits=12)["max_loss"] is None
+    assert open_database(tmp_path / "new").info()["mean_loss"] is None
+
+
+def test_with_little_memory_a_policy_is_the_same_and_the_loss_is_not_measured(
+    pair: tuple[Database, Database], tmp_path: Path
+) -> None:
+    values, best = pair
+    compress_database(values.path, tmp_path / "new", "policy", cache_bytes=3000)
+    assert contents(tmp_path / "new") == contents(best.path)
+    assert compress_database(values.path, tmp_path / "twelve", bits=12, cache_bytes=3000)["max_loss"] is None
+
+
+# what rounding loses
+
+
+@pytest.mark.parametrize("bits", [8, 11])
+def test_the_loss_is_that_of_one_turn_played_from_the_rounded_values(
+    pair: tuple[Database, Database], tmp_path: Path, bits: int
+) -> None:
+    values, _ = pair
+    found = compress_database(values.path, tmp_path / "new", bits=bits)
+    losses = {}
+    with open_database(tmp_path / "new") as rounded:
+        for board in open_boards(SMALL):
+            lost = 0.0
+            for roll in ROLLS:
+                wins = {m.move: m.win for m in values.moves(board, roll)}
+                lost += max(wins.values()) - wins[rounded.best_move(board, roll)]
+            losses[str(board)] = lost / 6
+        info = rounded.info()
+    assert found["max_loss"] == pytest.approx(max(losses.values()), abs=1e-12)
+    assert losses[found["max_loss_board"]] == pytest.approx(found["max_loss"], abs=1e-12)
+    assert found["mean_loss"] == pytest.approx(sum(losses.values()) / SMALL.positions, abs=1e-12)
+    assert 0 < found["mean_loss"] < found["max_loss"] <= 2 * found["max_error"]
+    assert [info[name] for name in ("max_loss", "max_loss_board", "mean_loss")] == [
+        found[name] for name in ("max_loss", "max_loss_board", "mean_loss")
+    ]
+
+
+@settings(max_examples=30)
+@given(rules=st.sampled_from(GAMES), kind=st.sampled_from(["<f8", "<i4", "<u1", "<u2", "<u4"]), seed=st.integers(0, 99))
+def test_values_are_found_wherever_they_lie(rules: Rules, kind: str, seed: int) -> None:
+    """`Places` against plain indexing, with blocks of uneven sizes and gaps."""
+    rng = np.random.default_rng(seed)
+    cuts = np.unique(rng.integers(0, rules.positions, 9))
+    first, counts = cuts[:-1], np.diff(cuts) - rng.integers(0, 2, len(cuts) - 1)
+    first, counts = first[counts > 0], counts[counts > 0]
+    values = rng.integers(0, 200, rules.positions).astype(kind)
+    if kind == "<i4":
+        values -= 100
+    arrays = [values[a : a + n].copy() for a, n in zip(first, counts, strict=True)]
+    places = _choices.Places(first, counts, kind, 0.25, 8.0)
+    ids = rng.integers(-1, rules.positions, 300)
+    inside = np.array([((first <= i) & (i < first + counts)).any() for i in ids])
+    needed, missing = places.needed(ids)
+    assert missing == next((i for i in ids.tolist() if i >= 0 and not inside[ids.tolist().index(i)]), -1)
+    assert set(needed) == {int(np.searchsorted(first, i, "right")) - 1 for i in ids[inside]}
+    out = np.full(len(ids), -1.0)
+    places.look_up(ids, np.array([a.ctypes.data for a in arrays], np.uintp), out)
+    assert np.array_equal(out, np.where(inside, 0.25 + values[ids] / 8.0, -1.0))
