@@ -9,7 +9,9 @@ class Kernel:
     def __init__(
         self, target: int, faces: int, losing: int, exact: bool, paid: bool, mercy: bool, dead: Sequence[bool]
     ) -> None: ...
-    def solve(self, values: NDArray[np.float64], after: NDArray[np.float64], sum: int, threads: int) -> None: ...
+    @property
+    def waves(self) -> int: ...
+    def solve(self, values: NDArray[np.float64], after: NDArray[np.float64], wave: int, threads: int) -> None: ...
     def meet(
         self,
         rolls: NDArray[np.float64],
@@ -19,7 +21,7 @@ class Kernel:
         win: float,
         loss: float,
         never: float,
-        sum: int,
+        wave: int,
         threads: int,
     ) -> None: ...
     def check_rows(

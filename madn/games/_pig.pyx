@@ -22,6 +22,7 @@ cdef enum:
     MOST_TARGET = 1000
     MOST_FACES = 1000
     MOST_ROUNDS = 1000   # of improving decisions; two or three are usual
+    TILE = 20            # scores on each side of a tile, which one thread does at a time
 
 cdef double SLACK = 1e-15   # decisions change only for a relative gain of more than this: rounding, not play
 
@@ -49,7 +50,7 @@ cdef struct Turn:
 
 cdef inline double scale(const Table* g, double value) noexcept nogil:
     """What differences are measured by: probabilities by themselves, payments by the largest there is."""
-    return g.target if g.paid else value + 1e-300
+    return g.target if g.paid else fabs(value) + 1e-300
 
 
 cdef inline int backwards(const Table* g, int faces, int losing, int need, double win, double s, const double* h,
@@ -181,6 +182,15 @@ cdef int best_turn(const Table* g, const double* values, const double* after, in
     return -1
 
 
+cdef int solve_tile(const Table* g, double* values, double* after, int i, int j) noexcept nogil:
+    """All pairs a <= b with a in tile i and b in tile j; those that need others come after them."""
+    cdef int a, b, failed = 0
+    for a in range(min(g.target, (i + 1) * TILE) - 1, i * TILE - 1, -1):
+        for b in range(min(g.target, (j + 1) * TILE) - 1, max(a, j * TILE) - 1, -1):
+            failed += solve_pair(g, values, after, a, b)
+    return failed
+
+
 cdef void unpack(const uint8_t* bits, uint8_t* hold, int n) noexcept nogil:
     cdef int t
     for t in range(n):
@@ -216,6 +226,16 @@ cdef int meet_pair(const Table* g, double* rolls, double* waits, const uint8_t* 
     rolls[a * n + b] = x
     waits[b * n + a] = theirs.v[0] + d * x
     return 0
+
+
+cdef int meet_tile(const Table* g, double* rolls, double* waits, const uint8_t* mine_bits, const uint8_t* their_bits,
+                   double win, double loss, double never, int i, int j) noexcept nogil:
+    cdef int n = g.target, width = (n + 7) // 8, a, b, failed = 0
+    for a in range(min(n, (i + 1) * TILE) - 1, i * TILE - 1, -1):
+        for b in range(min(n, (j + 1) * TILE) - 1, j * TILE - 1, -1):
+            failed += meet_pair(g, rolls, waits, NULL if mine_bits == NULL else mine_bits + (a * n + b) * width,
+                                their_bits + (b * n + a) * width, win, loss, never, a, b)
+    return failed
 
 
 cdef struct Found:       # in one row of the residual pass
@@ -281,39 +301,45 @@ cdef class Kernel:
         if bits.shape[0] != n or bits.shape[1] != n or bits.shape[2] != (n + 7) // 8:
             raise ValueError("the decisions must be those of the game")
 
-    cdef int first_of(self, int sum) except -1:
-        """The smallest score of a pair with this sum."""
-        if not 0 <= sum <= 2 * self.table.target - 2:
-            raise ValueError("no scores have this sum")
-        return max(0, sum - self.table.target + 1)
+    cdef int first_of(self, int wave) except -1:
+        """The first of the tiles i, wave - i."""
+        if not 0 <= wave < self.waves:
+            raise ValueError("no such wave")
+        return max(0, wave - self.waves // 2)
 
-    def solve(self, double[:, ::1] values, double[:, ::1] after, int sum, int threads):
-        """Write both arrays for all pairs of scores with this sum; those with larger sums must be there."""
-        cdef int first = self.first_of(sum), a, failed = 0
+    @property
+    def waves(self):
+        """Steps of `solve` and `meet`, from the last, waves - 1, to 0; each needs those above it."""
+        return 2 * ((self.table.target + TILE - 1) // TILE) - 1
+
+    def solve(self, double[:, ::1] values, double[:, ::1] after, int wave, int threads):
+        """Write both arrays for the pairs of scores in the tiles i, wave - i."""
+        cdef int first = self.first_of(wave), i, failed = 0
         self.check(values)
         self.check(after)
-        for a in prange(first, sum // 2 + 1, num_threads=threads, schedule="dynamic", nogil=True):
-            failed += solve_pair(&self.table, &values[0, 0], &after[0, 0], a, sum - a)
+        for i in prange(first, wave // 2 + 1, num_threads=threads, schedule="dynamic", nogil=True):
+            failed += solve_tile(&self.table, &values[0, 0], &after[0, 0], i, wave - i)
         if failed:
             raise ArithmeticError("the decisions of a pair of scores did not settle")
 
     def meet(self, double[:, ::1] rolls, double[:, ::1] waits, const uint8_t[:, :, ::1] mine,
-             const uint8_t[:, :, ::1] theirs, double win, double loss, double never, int sum, int threads):
+             const uint8_t[:, :, ::1] theirs, double win, double loss, double never, int wave, int threads):
         """As `solve`, for the first player's values against fixed decisions; `mine` None is the best reply.
 
         rolls[a][b]: the first player has a and rolls; waits[b][a]: the second has b and rolls. Decisions are
         bits[own][other], bit t says to hold with t points. Payoffs are those of the first player.
         """
-        cdef int first = self.first_of(sum), a, failed = 0
+        cdef int first = self.first_of(wave), i, failed = 0
+        cdef const uint8_t* mine_bits = NULL
         self.check(rolls)
         self.check(waits)
         self.check_bits(theirs)
         if mine is not None:
             self.check_bits(mine)
-        for a in prange(first, sum - first + 1, num_threads=threads, schedule="dynamic", nogil=True):
-            failed += meet_pair(&self.table, &rolls[0, 0], &waits[0, 0],
-                                NULL if mine is None else &mine[a, sum - a, 0], &theirs[sum - a, a, 0],
-                                win, loss, never, a, sum - a)
+            mine_bits = &mine[0, 0, 0]
+        for i in prange(first, wave - first + 1, num_threads=threads, schedule="dynamic", nogil=True):
+            failed += meet_tile(&self.table, &rolls[0, 0], &waits[0, 0], mine_bits, &theirs[0, 0, 0], win, loss, never,
+                                i, wave - i)
         if failed:
             raise ArithmeticError("the decisions of a pair of scores did not settle")
 

@@ -265,10 +265,10 @@ def solve(game: Pig = Pig(), threads: int | None = None, progress: Progress | No
     threads = _threads(game, threads)
     kernel, n = game._kernel(), game.target
     values, after = np.zeros((2, n, n))
-    for total in range(2 * n - 2, -1, -1):
-        kernel.solve(values, after, total, threads)
-        if progress:
-            progress(min(1.0, (2 * n - 2 - total) / (2 * n - 2)) ** 3, f"scores that add up to {total}")
+    for wave in range(kernel.waves - 1, -1, -1):
+        kernel.solve(values, after, wave, threads)
+        if progress:  # the time is that of the turn scores; most are at low scores
+            progress((1 - wave / kernel.waves) ** 3, "")
     values.flags.writeable = after.flags.writeable = False
     residual, gap, where, ties = 0.0, np.inf, (0, 0, 0), 0
     for first in range(0, n, 50):  # in parts, so that Ctrl-C is heard
@@ -346,8 +346,8 @@ def _meet(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     kernel, workers, n = game._kernel(), _threads(game, threads), game.target
     values, waiting = np.zeros((2, n, n))
-    for total in range(2 * n - 2, -1, -1):
-        kernel.meet(values, waiting, first, second, *payoffs, total, workers)
+    for wave in range(kernel.waves - 1, -1, -1):
+        kernel.meet(values, waiting, first, second, *payoffs, wave, workers)
     return values, waiting
 
 
