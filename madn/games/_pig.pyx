@@ -77,10 +77,10 @@ cdef inline int backwards(const Table* g, int faces, int losing, int need, doubl
     for t in range(need - 1, -1, -1):
         value = base
         lost = base_lost
-        for k in range(t + 1, t + losing):
+        for k in range(t + faces, t + losing, -1):   # the newest last: the sum need not wait for it
             value += turn.v[k]
             lost += turn.q[k]
-        for k in range(t + losing + 1, t + faces + 1):
+        for k in range(t + losing - 1, t, -1):
             value += turn.v[k]
             lost += turn.q[k]
         value /= faces
