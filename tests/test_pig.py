@@ -12,7 +12,10 @@ import reference_pig
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from madn import report
 from madn.errors import InvalidBoardError, InvalidRulesError, RulesMismatchError
+from madn.games._pig import Kernel
+from madn.games._wubbel import article_table
 from madn.games.pig import WUBBEL, Pig, Policy, Solution, best_response, duel, fewest_turns
 from madn.games.pig import solve as solve_again
 
@@ -428,7 +431,75 @@ def test_policies_of_other_games_do_not_meet() -> None:
         solve_again(Pig(10), threads=0)
 
 
+# the kernels' own checks
+
+
+def test_the_kernel_refuses_what_is_not_of_its_game() -> None:
+    kernel = Pig(20)._kernel()
+    right, wrong = np.zeros((20, 20)), np.zeros((19, 20))
+    bits = np.zeros((20, 20, 3), np.uint8)
+    for values, after, wave in ((wrong, right, 0), (right, wrong, 0), (right, right, 1), (right, right, -1)):
+        with pytest.raises(ValueError, match=r"of the game|no such wave"):
+            kernel.solve(values, after, wave, 1)
+    for mine, theirs in ((bits[:19], bits), (bits, bits[:, :19].copy()), (None, bits[:, :, :2].copy())):
+        with pytest.raises(ValueError, match="of the game"):
+            kernel.meet(right, right, mine, theirs, 1, 0, 0, 0, 1)
+    with pytest.raises(ValueError, match="no such scores"):
+        kernel.check_rows(right, right, 0, 0, 21, 1)
+    with pytest.raises(ValueError, match="no such score"):
+        kernel.decide(right, right, 0, bits, 20, 1)
+    with pytest.raises(ValueError, match="no such scores"):
+        kernel.turn(right, right, 0, 20, 0, np.zeros(0), np.zeros(0), np.zeros(0, np.uint8))
+    with pytest.raises(ValueError, match="of the game"):
+        kernel.fewest_turns(np.zeros(19), bits[0])
+    with pytest.raises(ValueError, match="no such game"):
+        Kernel(1, 6, 1, False, False, False, [False])
+    with pytest.raises(ValueError, match="one flag"):
+        Kernel(2, 6, 1, False, False, False, [False])
+    with pytest.raises(ValueError, match="cube"):
+        article_table(np.zeros((3, 3, 4)), 1e-8)
+
+
 # the papers
+
+
+def test_the_program_of_the_article_comes_as_near_as_it_is_told() -> None:
+    table = np.empty((51, 51, 51))
+    article_table(table, 1e-13)
+    assert np.abs(table[:50, :50, 0] - solve(WUBBEL).values).max() < 1e-11
+    assert table[50, 0, 0] == 1
+    assert table[0, 50, 0] == 0
+
+
+WRONG = {
+    "pig": [
+        "at low scores: roll below 20 points, stop from 20 on",
+        "exact variant: the game is transient",
+        "exact variant: the probability of winning in any turn is at most 1/6",
+        "exact variant: score plus turn score with the larger roll zone",
+    ],
+    "wubbel": [
+        "with the mercy point, formula (2) ends",
+        "calls of formula (2) with the mercy point for P(42, 42, 0)",
+        "P is a fixed point of the functional F: largest |F(P) - P|",
+        "at 0:24, always save from",
+    ],
+}
+
+
+@pytest.mark.parametrize("subject", WRONG)
+def test_the_facts_of_the_papers(subject: str) -> None:
+    found = list(report.facts(subject))
+    timed = {"seconds of the printed C program"}  # a busy machine may need more than a second
+    assert [fact.what for fact in found if not fact.agrees and fact.what not in timed] == WRONG[subject]
+    ours = {fact.what: fact.ours for fact in found}
+    if subject == "pig":
+        assert ours["states in which an action must be given"] == 3_980_000
+        assert ours["the opponent's score from which every state rolls"] == 187
+        assert ours["wins in % against the fewest expected turns (Haigh and Roters)"] == pytest.approx(52.010135)
+        assert ours[WRONG["pig"][3]] == 193
+    else:
+        assert ours["at 0:24, always save from"] == "21 to 44"
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -134,8 +134,10 @@ def _state(solution: "Solution", state: tuple[int, int, int]) -> dict[str, Any]:
 def _state_table(solution: "Solution", state: tuple[int, int, int]) -> list[tuple[str, str]]:
     answer = solution.ask(*state)
     rows = [("", ""), ("state", "{} against {}, {} in hand".format(*state))]
-    rows += [(name, "not allowed" if value is None else _amount(solution.game, value))
-             for name, value in (("roll", answer.roll), ("hold", answer.hold))]
+    rows += [
+        (name, "not allowed" if value is None else _amount(solution.game, value))
+        for name, value in (("roll", answer.roll), ("hold", answer.hold))
+    ]
     return [*rows, ("action", answer.action)]
 
 

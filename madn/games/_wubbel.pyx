@@ -1,7 +1,7 @@
 """The C program of the Wubbel article, as printed: value iteration for one pair of scores after the other.
 
-It is the baseline `madn.games.pig` is measured against, and a second opinion on Wubbel. P(e, g, u) is the probability to
-win with e safe points against g and u unsafe ones; the program stops when no value of a pair changes by more than
+It is the baseline `madn.games.pig` is measured against, and a second opinion on Wubbel. P(e, g, u) is the probability
+to win with e safe points against g and u unsafe ones; the program stops when no value of a pair changes by more than
 `eps`.
 """
 
@@ -55,7 +55,8 @@ def article_table(double[:, :, ::1] table, double eps):
                         there = (gp * side + ep) * side + u
                         later[here] = prob(current, goal, ep, gp, u)
                         later[there] = prob(current, goal, gp, ep, u)
-                        delta = fmax(delta, fmax(fabs(current[here] - later[here]), fabs(current[there] - later[there])))
+                        delta = fmax(delta, fabs(current[here] - later[here]))
+                        delta = fmax(delta, fabs(current[there] - later[there]))
                     updates += 2 * side
                     current, later = later, current
         for i in range(size):

@@ -1,8 +1,8 @@
 """Pig, the dice race for two: solved exactly, for every state; any policy against any other.
 
-In a turn a player rolls as often as it likes. The losing face ends the turn and its points are lost; holding adds them to
-the player's score. `Pig` are the rules, `solve` gives the optimal play of both players, `duel` the exact result of one
-`Policy` against another, `best_response` the best policy against a given one. docs/pig.md explains the method.
+In a turn a player rolls as often as it likes. The losing face ends the turn and its points are lost; holding adds them
+to the player's score. `Pig` are the rules, `solve` gives the optimal play of both players, `duel` the exact result of
+one `Policy` against another, `best_response` the best policy against a given one. docs/pig.md explains the method.
 """
 
 import time
@@ -201,7 +201,9 @@ class Solution:
     game: Pig
     values: NDArray[np.float64]
     after: NDArray[np.float64]
-    residual: float  # the largest difference between a value and what the rules make of the others, of the largest payoff
+    residual: (
+        float  # the largest difference between a value and what the rules make of the others, of the largest payoff
+    )
     smallest_gap: float  # between rolling and holding, over all states with a choice that are not ties
     smallest_gap_state: tuple[int, int, int]
     ties: int  # states in which rolling and holding are worth the same
@@ -259,7 +261,7 @@ class Solution:
         return _greedy(self.game, self.values, self.after, self.threads)
 
 
-def solve(game: Pig = Pig(), threads: int | None = None, progress: Progress | None = None) -> Solution:
+def solve(game: Pig, threads: int | None = None, progress: Progress | None = None) -> Solution:
     """Solve a game: the optimal play of both players."""
     began = time.perf_counter()
     threads = _threads(game, threads)

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-untyped]
 from numpy.typing import NDArray
 
 from madn.games.pig import WUBBEL, Pig, Solution, Variant, solve

@@ -46,7 +46,7 @@ def first_holds(holds: NDArray[np.bool_], scores: int) -> tuple[int, int, int]:
 
 def _classic(solution: Solution) -> Iterator[Fact]:
     states, policy = solution.states, solution.policy
-    holds, choices = holds_and_choices(policy)
+    holds, _ = holds_and_choices(policy)
     sixes = 2 * (-(-TARGET // FACES) - 1) + 1
     yield Fact(
         SOURCE,
@@ -157,7 +157,7 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         True,
         bool(counts[alive].all()),
         bool(counts[alive].all()),
-        f"for every score of an opponent who can win there are states with a stop, at least {counts[fewest]} (at {fewest})",
+        f"there are states with a stop against every score that can still win, at least {counts[fewest]:,} (at {fewest})",
     )
     chances = [_chance_in_a_turn(need) for need in range(1, TARGET + 1)]
     best = max(range(TARGET), key=chances.__getitem__)
@@ -169,8 +169,8 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         chances[best] <= 1 / 6,
         f"1/6 bounds a roll, not a turn: with {best + 1} points missing and rolling on it is {chances[best]:.6f}",
     )
-    rolls = {total: 0 for total in range(180, TARGET)}
-    for total in rolls:
+    rolls = {}
+    for total in range(180, TARGET):
         own = np.arange(total)
         open_ = choices[own, :, total - own][:, alive]
         rolls[total] = int((open_ & ~holds[own, :, total - own][:, alive]).sum())
@@ -181,8 +181,8 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         194,
         widest,
         widest == 194,
-        f"states that roll: {', '.join(f'{rolls[total]:,} on {total}' for total in (192, 193, 194, 195))}; on 194 it is "
-        "best to stop almost everywhere. (199, from where no roll scores, is left out.)",
+        f"states that roll: {', '.join(f'{rolls[total]:,} on {total}' for total in (192, 193, 194, 195))}; on 194 it "
+        "is best to stop almost everywhere. (199, from where no roll scores, is left out.)",
     )
     yield _gap(solution, 1e-9)
 

@@ -47,10 +47,13 @@ def facts(full: bool) -> Iterator[Fact]:
         0,
         round(printed, 6),
         printed < 1e-12,
-        f"F is printed with p(g, e + u, 0) for a save, where formula (1) has 1 - P(g, e + u, 0); with that it is {corrected:.1e}",
+        "F is printed with p(g, e + u, 0) for a save, where formula (1) has 1 - P(g, e + u, 0); with that it is "
+        f"{corrected:.1e}",
     )
     slack = contraction_slack()
-    yield Fact(SOURCE, "the weights d_u fulfil both inequalities", True, slack > 0, slack > 0, f"by at least {slack:.1e}")
+    yield Fact(
+        SOURCE, "the weights d_u fulfil both inequalities", True, slack > 0, slack > 0, f"by at least {slack:.1e}"
+    )
     yield from _program(solution)
     yield from _decisions(solution)
     reply = duel(best_response(solution.policy), solution.policy)
@@ -135,8 +138,8 @@ def _program(solution: Solution) -> Iterator[Fact]:
         "less than 1",
         round(seconds, 2),
         seconds < 1,
-        f"{updates:,} values computed; it stops at changes of {EPS:g}, the largest error is {error:.1e}. Solved exactly "
-        f"it takes {solution.seconds:.3f} s",
+        f"{updates:,} values computed; it stops at changes of {EPS:g}, the largest error is {error:.1e}. Solved "
+        f"exactly it takes {solution.seconds:.3f} s",
     )
 
 
