@@ -3,10 +3,16 @@
 It is the baseline `madn.games.pig` is measured against, and a second opinion on Wubbel. P(e, g, u) is the probability
 to win with e safe points against g and u unsafe ones; the program stops when no value of a pair changes by more than
 `eps`.
+
+It has two tables and swaps them, so the last values of a finished pair are in one and those before them in the other.
+Pairs that need them read both in turn, and with a small `eps` may change by more than that for ever.
 """
 
 from libc.math cimport fabs, fmax
 from libc.stdlib cimport free, malloc
+
+cdef enum:
+    MOST_SWEEPS = 10000  # of a pair; some dozens are usual
 
 
 cdef inline double prob(const double* p, int goal, int ep, int gp, int u) noexcept nogil:
@@ -25,7 +31,7 @@ cdef inline double prob(const double* p, int goal, int ep, int gp, int u) noexce
 
 def article_table(double[:, :, ::1] table, double eps):
     """Fill table[e, g, u], of side goal + 1, and return how often a value was computed."""
-    cdef int goal = <int>table.shape[0] - 1, side = goal + 1, total, ep, gp, u
+    cdef int goal = <int>table.shape[0] - 1, side = goal + 1, total, ep, gp, u, sweeps, most = 0
     cdef long long updates = 0
     cdef Py_ssize_t size = <Py_ssize_t>side * side * side, i, here, there
     cdef double delta
@@ -48,7 +54,10 @@ def article_table(double[:, :, ::1] table, double eps):
                 if gp < 0 or gp > goal or gp > ep:
                     continue
                 delta = 1
-                while delta > eps:
+                sweeps = 0
+                while delta > eps and most < MOST_SWEEPS:
+                    sweeps += 1
+                    most = max(most, sweeps)
                     delta = 0
                     for u in range(goal + 1):
                         here = (ep * side + gp) * side + u
@@ -63,4 +72,6 @@ def article_table(double[:, :, ::1] table, double eps):
             (&table[0, 0, 0])[i] = current[i]
     free(first)
     free(second)
+    if most == MOST_SWEEPS:
+        raise ArithmeticError(f"the values of a pair still change by more than {eps:g} after {MOST_SWEEPS} sweeps")
     return updates

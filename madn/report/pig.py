@@ -157,7 +157,7 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         True,
         bool(counts[alive].all()),
         bool(counts[alive].all()),
-        f"there are states with a stop against every score that can still win, at least {counts[fewest]:,} (at {fewest})",
+        f"states with a stop against every score that can still win, at least {counts[fewest]:,} (at {fewest})",
     )
     chances = [_chance_in_a_turn(need) for need in range(1, TARGET + 1)]
     best = max(range(TARGET), key=chances.__getitem__)
