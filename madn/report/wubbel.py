@@ -128,18 +128,24 @@ def contraction_slack() -> float:
 
 def _program(solution: Solution) -> Iterator[Fact]:
     table = np.empty((GOAL + 1,) * 3)
-    began = time.perf_counter()
+    began = time.process_time()
     updates = article_table(table, EPS)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     error = float(np.abs(table[:GOAL, :GOAL, 0] - solution.values).max())
+    wrong = 0
+    for e in range(GOAL):
+        for g in range(GOAL):
+            p = np.concatenate([table[e, g, : GOAL - e], np.ones(5)])
+            roll = (sum(p[face : face + GOAL - e] for face in range(1, 6)) + 1 - table[g, e, 0]) / 6
+            wrong += int(((1 - table[g, e:GOAL, 0] > roll) != solution.policy.decisions(e, g))[1:].sum())
     yield Fact(
         SOURCE,
-        "seconds of the printed C program",
+        "processor seconds of the printed C program",
         "less than 1",
         round(seconds, 2),
         seconds < 1,
-        f"{updates:,} values computed; it stops at changes of {EPS:g}, the largest error is {error:.1e}. Solved "
-        f"exactly it takes {solution.seconds:.3f} s",
+        f"{updates:,} values computed; it stops at changes of {EPS:g}, the largest error is {error:.1e}, and "
+        f"{wrong} of {solution.states:,} actions differ. Solved exactly it takes {solution.seconds:.3f} s",
     )
 
 
