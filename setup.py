@@ -82,6 +82,7 @@ def extension(name):
 
 
 names = ["_core", "_blocks", "_choices", "_policy", "_sweep", "_thesis", "_readout", "_packing"]
+names += ["games._pig", "games._wubbel"]
 names += ["_sweep_avx2"] if AVX2 else []
 
 setup(

@@ -11,6 +11,7 @@ import click
 
 from madn.cli.boards import moves, rank, unrank
 from madn.cli.compress import compress
+from madn.cli.pig import pig
 from madn.cli.plot import plot
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
@@ -74,8 +75,14 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (solve, plan, info, win, best_move, analyse, verify, compress, moves, rank, unrank, reproduce, plot):
-    commands.add_command(command)
+for group in (
+    (solve, plan, info, win, best_move, analyse, verify, compress),
+    (moves, rank, unrank),
+    (pig,),
+    (reproduce, plot),
+):
+    for command in group:
+        commands.add_command(command)
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 PICTURES: dict[str, tuple[str, str]] = {
     "positions": ("ludo", "positions of German Ludo for 1 to 6 pieces (Figure 4.1 of the thesis)"),
+    "pig": ("pig", "Pig to 200: where to roll and where to hold (Figure 3 of the paper)"),
+    "pig-exact": ("pig", "Pig, exactly 200: where to roll and where to hold (Figure 5)"),
+    "pig-difference": ("pig", "Pig for the difference: where to roll and where to hold (Figure 6)"),
+    "wubbel": ("pig", "Wubbel: the surface between rolling and holding (Figure 1 of the article)"),
 }
 
 

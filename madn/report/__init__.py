@@ -14,7 +14,7 @@ from typing import Any
 
 Value = float | int | str | bool | None | list[Any] | dict[str, Any]
 
-SUBJECTS = ("ludo",)
+SUBJECTS = ("ludo", "pig", "wubbel")
 
 
 @dataclass(frozen=True, slots=True)

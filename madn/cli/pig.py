@@ -1,0 +1,192 @@
+"""`madn pig`: the dice race Pig, solved, asked for a state, or played by two policies."""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from madn.cli.output import columns, duration, json_option, percent, plural, print_json
+from madn.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from madn.games.pig import Pig, Policy, Solution
+
+VARIANTS = ("classic", "exact", "difference")
+
+
+def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int, int] | None:
+    """Read OWN,OTHER,TURN; the callback of an option."""
+    if value is None:
+        return None
+    parts = re.fullmatch(r"(-?[0-9]{1,9}),(-?[0-9]{1,9}),(-?[0-9]{1,9})", value)
+    if parts is None:
+        raise click.BadParameter(f"{value!r} is not OWN,OTHER,TURN, three whole numbers like 30,40,20", param=param)
+    return int(parts[1]), int(parts[2]), int(parts[3])
+
+
+@click.command()
+@click.option("--target", type=int, default=200, show_default=True, help="Points to reach: 2 to 1000.")
+@click.option("--faces", type=int, default=6, show_default=True, help="Faces of the die: 2 to 1000.")
+@click.option("--losing-face", type=int, default=1, show_default=True, help="The face that loses the turn.")
+@click.option("--variant", type=click.Choice(VARIANTS), default="classic", show_default=True, help="How a game is won.")
+@click.option("--mercy", is_flag=True, help="The losing face scores one point.")
+@click.option("--state", metavar="OWN,OTHER,TURN", callback=read_state, help="Ask for a state: roll or hold?")
+@click.option(
+    "--duel",
+    "players",
+    nargs=2,
+    metavar="A B",
+    help="Play policy A against B, exactly: optimal, turns, best, hold-K.",
+)
+@click.option("--threads", type=int, help="Threads to use.  [default: 1 for short games, all for long ones]")
+@json_option
+def pig(
+    state: tuple[int, int, int] | None,
+    players: tuple[str, str] | None,
+    threads: int | None,
+    as_json: bool,
+    **rules: Any,
+) -> None:
+    """Solve the dice race Pig.
+
+    In a turn a player rolls as often as it likes; the losing face ends the turn and its points are lost,
+    holding adds them to the score. The variants: classic, the first at the target wins; exact, it must be
+    reached exactly, a roll past it loses the turn; difference, the winner is paid what the loser lacks.
+    Wubbel is --target 50 --losing-face 6.
+
+    A state is the score of the player who has the die, that of the other, and the points of the turn. For
+    --duel, hold-K holds with K points, turns needs the fewest turns, best is the best reply to the other.
+
+    Example: madn pig --state 30,40,20
+    """
+    from madn.games.pig import Pig, solve
+
+    game = Pig(**rules)
+    if state is not None:
+        game.check_state(*state)
+    if players is not None:
+        _check_players(players)
+    with ProgressBar("solving") as bar:
+        solution = solve(game, threads, bar)
+    found = _result(solution)
+    rows = _table(solution)
+    if state is not None:
+        found |= _state(solution, state)
+        rows += _state_table(solution, state)
+    if players is not None:
+        duel = _duel(solution, players)
+        found |= duel
+        rows += _duel_table(game, duel)
+    if as_json:
+        print_json(found)
+    else:
+        click.echo(columns(rows))
+
+
+def _amount(game: "Pig", value: float) -> str:
+    return f"{value:.6f}" if game.variant == "difference" else percent(value)
+
+
+def _result(solution: "Solution") -> dict[str, Any]:
+    game = solution.game
+    all_ties = solution.ties == solution.states
+    return {
+        "target": game.target,
+        "faces": game.faces,
+        "losing_face": game.losing_face,
+        "variant": game.variant,
+        "mercy": game.mercy,
+        "start": solution.start,
+        "states": solution.states,
+        "residual": solution.residual,
+        "smallest_gap": None if all_ties else solution.smallest_gap,
+        "smallest_gap_state": None if all_ties else list(solution.smallest_gap_state),
+        "ties": solution.ties,
+        "seconds": solution.seconds,
+        "threads": solution.threads,
+    }
+
+
+def _table(solution: "Solution") -> list[tuple[str, str]]:
+    game = solution.game
+    mercy = ", which scores a point" if game.mercy else ""
+    return [
+        ("game", f"{game.variant}, to {game.target}, die of {game.faces}, {game.losing_face} loses the turn{mercy}"),
+        ("start", f"{_amount(game, solution.start)} for the player who begins"),
+        ("states", f"{solution.states:,} with a choice"),
+        ("residual", f"{solution.residual:.1e}"),
+        ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
+    ]
+
+
+def _state(solution: "Solution", state: tuple[int, int, int]) -> dict[str, Any]:
+    answer = solution.ask(*state)
+    name = "value" if solution.game.variant == "difference" else "win"
+    return {
+        "state": list(state),
+        name: answer.value,
+        "roll": answer.roll,
+        "hold": answer.hold,
+        "action": answer.action,
+    }
+
+
+def _state_table(solution: "Solution", state: tuple[int, int, int]) -> list[tuple[str, str]]:
+    answer = solution.ask(*state)
+    rows = [("", ""), ("state", "{} against {}, {} in hand".format(*state))]
+    rows += [
+        (name, "not allowed" if value is None else _amount(solution.game, value))
+        for name, value in (("roll", answer.roll), ("hold", answer.hold))
+    ]
+    return [*rows, ("action", answer.action)]
+
+
+def _check_players(players: tuple[str, str]) -> None:
+    for player in players:
+        if not re.fullmatch(r"optimal|turns|best|hold-[0-9]{1,9}", player):
+            raise click.BadParameter(f"{player!r} is none of optimal, turns, best, hold-K", param_hint="'--duel'")
+    if players == ("best", "best"):
+        raise click.BadParameter("only one can be the best reply to the other", param_hint="'--duel'")
+
+
+def _policy(solution: "Solution", player: str) -> "Policy":
+    from madn.games.pig import Policy, fewest_turns
+
+    if player == "optimal":
+        return solution.policy
+    if player == "turns":
+        return fewest_turns(solution.game)[0]
+    return Policy.hold_at(solution.game, int(player.removeprefix("hold-")))
+
+
+def _duel(solution: "Solution", players: tuple[str, str]) -> dict[str, Any]:
+    from madn.games.pig import best_response, duel
+
+    policies = [None if player == "best" else _policy(solution, player) for player in players]
+    first, second = policies
+    if first is None and second is not None:
+        first = best_response(second, solution.threads)
+    elif second is None and first is not None:
+        second = best_response(first, solution.threads)
+    assert first is not None
+    assert second is not None
+    result = duel(first, second, solution.threads)
+    return {
+        "players": list(players),
+        "starting": result.starting,
+        "replying": result.replying,
+        "average": result.average,
+        "endless": result.endless,
+    }
+
+
+def _duel_table(game: "Pig", found: dict[str, Any]) -> list[tuple[str, str]]:
+    first, second = found["players"]
+    return [
+        ("", ""),
+        (first, f"against {second}"),
+        ("begins", _amount(game, found["starting"])),
+        ("replies", _amount(game, found["replying"])),
+        ("average", _amount(game, found["average"])),
+        *([("endless", percent(found["endless"]))] if found["endless"] else []),
+    ]
