@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from madn import _choices
 from madn._core import Ranking
-from madn.errors import MadnError, MissingBlockError
+from madn.errors import MadnError
 from madn.rules import DIE
 from madn.store.blocks import Array, Encoding
 from madn.store.reader import BlockReader, Group
@@ -86,7 +86,7 @@ class MoveValues:
             wins = np.zeros(ids.shape)
             needed, missing = self._places.needed(ids.reshape(-1))
             if missing >= 0:
-                raise MissingBlockError(f"{self._reader.directory}: position {missing} is not in this database")
+                raise self._reader.missing(missing)
             for some in self._portions(needed):
                 held = self._load(some)
                 self._places.look_up(ids.reshape(-1), held.addresses, wins.reshape(-1))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn._core import Ranking
+from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError, NoValuesError
 from madn.store import blocks, policy
 from madn.store.blocks import Array, Encoding
@@ -99,8 +100,15 @@ class BlockReader:
             self._load_group(number)
             found = self._find_loaded(number)
         if found is None:
-            raise MissingBlockError(f"{self.directory}: position {number} is not in this database")
+            raise self.missing(number)
         return found
+
+    def missing(self, number: int) -> MissingBlockError:
+        """What to say of a position that is not here: which solve would have it."""
+        rules = self.catalogue.rules
+        board = Board.from_masks(*self.ranking.unrank(number), rules)
+        solve = f"madn solve --pieces {rules.pieces} --squares {rules.squares} --for {board}"
+        return MissingBlockError(f"{self.directory}: {board} is not in this database; `{solve}` provides it")
 
     def _find_loaded(self, number: int) -> tuple[Group, int] | None:
         starts, groups = self._groups
