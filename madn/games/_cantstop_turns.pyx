@@ -221,8 +221,7 @@ cdef class Turns:
                   int threads):
         cdef Board b
         cdef int64_t k, room
-        cdef int roll, p, problem = 0
-        cdef int64_t[::1] size
+        cdef int roll, p
         self.count = left.shape[0]
         self.programs = <uint16_t**>calloc(max(self.count, 1), sizeof(uint16_t*))
         self.begin = np.array(begin)
@@ -260,15 +259,15 @@ cdef class Turns:
     def program(self, int64_t structure):
         """The program of a structure as it is, for tests and the curious: ends where its states end."""
         cdef uint16_t* code = self.programs[structure]
-        cdef int64_t state, at = 0
-        cdef int k, size, count
+        cdef int64_t at = 0, _
+        cdef int size, count
         found = []
-        for state in range(self.begin[structure + 1] - self.begin[structure]):
+        for _ in range(self.begin[structure + 1] - self.begin[structure]):
             lost, listed = code[at], []
             at += 1
             for size in range(1, 4):
                 at += 1
-                for k in range(code[at - 1]):
+                for _ in range(code[at - 1]):
                     count = code[at + 1] if size == 3 else size
                     rolls, at = code[at], at + (2 if size == 3 else 1)
                     listed.append((rolls, tuple([code[at + p] for p in range(count)])))

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 PICTURES: dict[str, tuple[str, str]] = {
     "positions": ("ludo", "positions of German Ludo for 1 to 6 pieces (Figure 4.1 of the thesis)"),
+    "cantstop-newton": ("cantstop", "error against iteration for Newton's method and Algorithm 2, (3,3) Can't Stop"),
+    "cantstop-stop-3-3": ("cantstop", "when to stop in the first turn of (3,3) Can't Stop"),
+    "cantstop-stop-4-1": ("cantstop", "when to stop in the first turn of (4,1) Can't Stop"),
 }
 
 

@@ -90,6 +90,8 @@ class Component:
         number = self.turn.number.get(position.markers_left)
         if number is None:
             raise IllegalMoveError(f"position '{position}': no rolls lead to these markers")
+        if not any(position.markers):
+            return Answer(position, self.anchors, None, self.anchors[0])
         return Answer(position, self.anchors, self.turn.stops[number], self.worth.roll[number])
 
     def moves(self, position: Position, roll: tuple[int, ...]) -> list[MoveValue]:

@@ -60,7 +60,10 @@ def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tu
     )
     begin = np.append(0, np.cumsum(states)).astype(np.int64)
     radix, row_first = np.zeros((1 << WIDTH, WIDTH), np.int64), np.full(1 << WIDTH, -1, np.int64)
-    block, rows, columns, cells = np.zeros((1 << WIDTH, 3), np.int64), [], [], []
+    block = np.zeros((1 << WIDTH, 3), np.int64)
+    rows: list[Array] = []
+    columns: list[Array] = []
+    cells: list[int] = []
     for kind, closes in enumerate(sets):
         block[closes, 2] = 2 * kind
         rest = mask & ~closes

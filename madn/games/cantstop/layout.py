@@ -1,9 +1,9 @@
 """How the components of a game are numbered: where the value of each lies, and the tables that the kernels need.
 
-Components are grouped by their open columns (a mask). A player's squares in the open columns, a placement, have a rank:
-by total steps, then in lexicographic order. The value of a component, for the player to move, lies in a matrix: rows are
-placements of the player who waits, columns those of the player to move; one matrix for each number of columns that the
-waiting player has won. Mirrored masks share a matrix, and of mirrored rows one is kept.
+Components are grouped by their open columns (a mask). A player's squares in the open columns are a placement, and
+placements have ranks: by total steps, then in lexicographic order. The value of a component, for the player to move,
+lies in a matrix: rows are placements of the player who waits, columns those of the player to move; one matrix for each
+number of columns that the waiting player has won. Mirrored masks share a matrix, and of mirrored rows one is kept.
 """
 
 from typing import Any
@@ -63,7 +63,7 @@ class Layout:
             self.size += len(self.splits(mask)) * self.rows(mask) * self.columns(mask)
 
     def masks(self) -> list[int]:
-        """The masks of open columns of an open game, the smaller of two that mirror each other; fewest columns first."""
+        """The masks of open columns of an open game, fewest columns first; of two mirror images the smaller."""
         every = 1 << self.game.columns
         found = [mask for mask in range(1, every) if mask <= self.mirrored(mask) and len(self.splits(mask))]
         return sorted(found, key=lambda mask: (mask.bit_count(), mask))

@@ -1,8 +1,8 @@
 """Positions of Can't Stop and their text.
 
-`OWN/OTHER` gives the squares of the player to move and of the opponent, each as `COLUMN:STEPS` by column, `COLUMN:*` for
-a column that is won, `-` for a player who has none. `+MARKERS` may follow: the markers of the turn, with their steps from
-the foot of the column. `-/-` is the start; `4:2,6:*/3:1+4:3,5:1` is a turn with markers in columns 4 and 5.
+`OWN/OTHER` gives the squares of the player to move and of the opponent: `COLUMN:STEPS` by column, `COLUMN:*` for a
+column that is won, `-` for a player who has none. `+MARKERS` may follow: the markers of the turn, with their steps
+from the foot of the column. `-/-` is the start; `4:2,6:*/3:1+4:3,5:1` is a turn with markers in columns 4 and 5.
 """
 
 import re

@@ -1,0 +1,114 @@
+"""Pictures of Can't Stop: how the two methods converge, and when to stop in the first turn."""
+
+from itertools import combinations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+
+from madn.games.cantstop import CantStop
+from madn.games.cantstop.first_turn import stored_turn
+from madn.games.cantstop.turns import Turn, Worth, estimates
+
+NEVER, UNREACHABLE = 0, -1
+
+
+def draw(name: str) -> Figure:
+    """Draw the picture called `name` in `madn.plots.PICTURES`."""
+    if name == "cantstop-newton":
+        return convergence()
+    _, _, sides, shortest = name.split("-")
+    return when_to_stop(CantStop(int(sides), int(shortest)))
+
+
+def convergence() -> Figure:
+    """The distance of the estimates from the first player's chance, iteration by iteration."""
+    turn, first_player = stored_turn(CantStop(3, 3))
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for method, label, marker in (("plain", "Algorithm 2", "."), ("newton", "Newton", "o")):
+        errors = [abs(x - first_player) for x, _ in estimates(turn, turn, method)]
+        shown = [error if error > 0 else np.nan for error in errors]
+        axes.plot(range(len(shown)), shown, marker=marker, label=label)
+        if np.isnan(shown[-1]):
+            axes.axvline(len(shown) - 1, color="gray", linewidth=0.7, linestyle=":")
+    axes.set_yscale("log")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("distance from the first player's chance")
+    axes.set_title("The component of the starting position, (3,3) Can't Stop")
+    axes.legend()
+    return figure
+
+
+def when_to_stop(game: CantStop) -> Figure:
+    """A panel for each choice of three columns: from how many steps in the longest of them one should stop."""
+    turn, first_player = stored_turn(game)
+    worth = turn.worth(1 - first_player)
+    choices = [c for c in combinations(range(game.columns), 3) if _first_of_two(game, c)]
+    across = 3 if len(choices) <= 6 else 5
+    down = -(-len(choices) // across)
+    figure = Figure(figsize=(2.3 * across + 0.9, 2.1 * down + 0.6), layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False)
+    most = max(game.lengths)
+    shades = ["#f2f2f2", "#b2182b", *[f"#{k:02x}{k:02x}f0" for k in np.linspace(60, 215, most).astype(int)]]
+    colours, norm = ListedColormap(shades), BoundaryNorm(np.arange(-1.5, most + 1), most + 2)
+    for axes in panels.flat:
+        axes.set_visible(False)
+    for axes, columns in zip(panels.flat, choices, strict=False):
+        axes.set_visible(True)
+        image = _panel(axes, game, turn, worth, columns, colours, norm)
+    bar = figure.colorbar(image, ax=panels, ticks=range(-1, most + 1), shrink=0.8)
+    bar.ax.set_yticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
+    bar.set_label("stop from this many steps in the third column on")
+    figure.suptitle(f"When to stop in the first turn of {game} Can't Stop")
+    return figure
+
+
+def _first_of_two(game: CantStop, columns: tuple[int, ...]) -> bool:
+    """Whether this choice comes first of the two that mirror each other."""
+    return columns <= tuple(sorted(game.columns - 1 - c for c in columns))
+
+
+def _panel(
+    axes: Axes,
+    game: CantStop,
+    turn: Turn,
+    worth: Worth,
+    columns: tuple[int, ...],
+    colours: ListedColormap,
+    norm: BoundaryNorm,
+) -> object:
+    third = max(columns, key=lambda c: (game.lengths[c], c))
+    across, up = (c for c in columns if c != third)
+    table = np.empty((game.lengths[up], game.lengths[across]), int)
+    for x in range(1, game.lengths[across] + 1):
+        for y in range(1, game.lengths[up] + 1):
+            table[y - 1, x - 1] = _stop_from(game, turn, worth, {across: x, up: y}, third)
+    image = axes.imshow(table, cmap=colours, norm=norm, origin="lower", aspect="auto")
+    for (y, x), steps in np.ndenumerate(table):
+        text = "" if steps == UNREACHABLE else "-" if steps == NEVER else str(steps)
+        axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if steps in (0, 1, 2) else "black")
+    axes.set_xticks(range(game.lengths[across]), [str(k + 1) for k in range(game.lengths[across])], fontsize=7)
+    axes.set_yticks(range(game.lengths[up]), [str(k + 1) for k in range(game.lengths[up])], fontsize=7)
+    axes.set_xlabel(f"steps in column {across + 2}", fontsize=7)
+    axes.set_ylabel(f"steps in column {up + 2}", fontsize=7)
+    axes.set_title(f"third: column {third + 2} ({game.lengths[third]} steps)", fontsize=8)
+    return image
+
+
+def _stop_from(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], third: int) -> int:
+    """The fewest steps in the third column from which on stopping is at least as good; 0 if it never is."""
+    found, possible = NEVER, False
+    for height in range(game.lengths[third], 0, -1):
+        heights = {**steps, third: height}
+        markers = tuple(game.lengths[c] - heights[c] if c in heights else None for c in range(game.columns))
+        number = turn.number.get(markers)
+        if number is None:
+            continue
+        possible = True
+        stop = turn.stops[number]
+        if stop is None or stop < worth.roll[number]:
+            break
+        found = height
+    return found if possible else UNREACHABLE
