@@ -80,6 +80,8 @@ CONTRACT = {
     "moves 0/0 3": "board roll moves",
     "rank 0/0": "board id profile offset",
     "unrank 0": "board id profile offset",
+    "cantstop --sides 3 --shortest 1": "components positions first_player seconds",
+    "cantstop --sides 2 --to-win 2 --shortest 2 --position -/- --roll 1112": "position",
     "reproduce --only ludo": "source what published ours agrees note",
     "plot positions --out TMP/positions.svg": "name file shows",
 }

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 
 from madn.games.cantstop import CantStop
 from madn.games.cantstop.first_turn import stored_turn
@@ -42,7 +43,7 @@ def convergence() -> Figure:
 
 
 def when_to_stop(game: CantStop) -> Figure:
-    """A panel for each choice of three columns: from how many steps in the longest of them one should stop."""
+    """A panel for each choice of three columns: with how many steps in the longest of them one should stop."""
     turn, first_player = stored_turn(game)
     worth = turn.worth(1 - first_player)
     choices = [c for c in combinations(range(game.columns), 3) if _first_of_two(game, c)]
@@ -60,7 +61,7 @@ def when_to_stop(game: CantStop) -> Figure:
         image = _panel(axes, game, turn, worth, columns, colours, norm)
     bar = figure.colorbar(image, ax=panels, ticks=range(-1, most + 1), shrink=0.8)
     bar.ax.set_yticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
-    bar.set_label("stop from this many steps in the third column on")
+    bar.set_label("fewest steps in the third column to stop with")
     figure.suptitle(f"When to stop in the first turn of {game} Can't Stop")
     return figure
 
@@ -78,17 +79,16 @@ def _panel(
     columns: tuple[int, ...],
     colours: ListedColormap,
     norm: BoundaryNorm,
-) -> object:
+) -> AxesImage:
     third = max(columns, key=lambda c: (game.lengths[c], c))
     across, up = (c for c in columns if c != third)
     table = np.empty((game.lengths[up], game.lengths[across]), int)
-    for x in range(1, game.lengths[across] + 1):
-        for y in range(1, game.lengths[up] + 1):
-            table[y - 1, x - 1] = _stop_from(game, turn, worth, {across: x, up: y}, third)
+    for y, x in np.ndindex(table.shape):
+        stops = _stops(game, turn, worth, {across: x + 1, up: y + 1}, third)
+        table[y, x] = UNREACHABLE if stops is None else stops[0] if stops else NEVER
+        text = "" if stops is None else _ranges(stops) or "-"
+        axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if 0 <= table[y, x] <= 2 else "black")
     image = axes.imshow(table, cmap=colours, norm=norm, origin="lower", aspect="auto")
-    for (y, x), steps in np.ndenumerate(table):
-        text = "" if steps == UNREACHABLE else "-" if steps == NEVER else str(steps)
-        axes.text(x, y, text, ha="center", va="center", fontsize=7, color="white" if steps in (0, 1, 2) else "black")
     axes.set_xticks(range(game.lengths[across]), [str(k + 1) for k in range(game.lengths[across])], fontsize=7)
     axes.set_yticks(range(game.lengths[up]), [str(k + 1) for k in range(game.lengths[up])], fontsize=7)
     axes.set_xlabel(f"steps in column {across + 2}", fontsize=7)
@@ -97,18 +97,27 @@ def _panel(
     return image
 
 
-def _stop_from(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], third: int) -> int:
-    """The fewest steps in the third column from which on stopping is at least as good; 0 if it never is."""
-    found, possible = NEVER, False
-    for height in range(game.lengths[third], 0, -1):
+def _stops(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], third: int) -> list[int] | None:
+    """The steps in the third column with which stopping is at least as good; None if no rolls lead to any."""
+    found, possible = [], False
+    for height in range(1, game.lengths[third] + 1):
         heights = {**steps, third: height}
         markers = tuple(game.lengths[c] - heights[c] if c in heights else None for c in range(game.columns))
         number = turn.number.get(markers)
-        if number is None:
-            continue
-        possible = True
-        stop = turn.stops[number]
-        if stop is None or stop < worth.roll[number]:
-            break
-        found = height
-    return found if possible else UNREACHABLE
+        if number is not None:
+            stop = turn.stops[number]
+            possible = True
+            if stop is not None and stop >= worth.roll[number]:
+                found.append(height)
+    return found if possible else None
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Ascending numbers, written like 2-4,7."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

@@ -14,6 +14,7 @@ from madn.games.cantstop.rule28 import bonus, steps_worth
 from madn.games.cantstop.rules import MARKERS
 
 WIDTH = 11  # columns of the largest board: the tables are this wide
+MANY = 1 << 16  # states that are worth several threads
 
 
 def available() -> dict[str, Any]:
@@ -84,7 +85,8 @@ def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tu
         columns += [plain, mirrored]
     turns = Turns(
         left, begin, list(game.rolls), sets, game.lengths, steps_worth(game), [bonus(game, chosen) for chosen in sets],
-        radix, row_first, block, np.concatenate(rows or [np.zeros(1, np.int32)]).astype(np.int32), threads,
+        radix, row_first, block, np.concatenate(rows or [np.zeros(1, np.int32)]).astype(np.int32),
+        threads if begin[-1] > MANY else 1,
     )  # fmt: skip
     return turns, np.array(columns, np.int32), np.array(cells, np.int64)
 
