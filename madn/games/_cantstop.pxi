@@ -41,7 +41,7 @@ cdef enum:
     SHARED = 1 << 18                     # roll positions that are worth several threads
     NIBBLES = 0x1111111111111111
 
-cdef double TIE = 4.4408920985006262e-16     # two steps of rounding near 1
+cdef double TIE = 1e-14      # what rounding can do to a value; pieces that meet differ by no more
 
 
 cdef inline uint64_t not_zero(uint64_t squares) noexcept nogil:
@@ -56,11 +56,10 @@ cdef class Stage:
     cdef const int32_t[::1] mirror       # the mirrored placement; empty if the open columns are not symmetric
     cdef const int64_t[::1] total        # placements with this many steps begin here
     cdef const int64_t[::1] structure_total  # structures of placements with this many steps begin here
-    cdef const int32_t[::1] structure    # of a placement, -1 if its mirror image has one
     cdef const int32_t[::1] placement    # of a structure
     cdef const int32_t[:, ::1] column    # [kind][placement]: which column of a supporting component
     cdef const int64_t[:, ::1] shift     # [split][kind]
-    cdef const int32_t[::1] row          # of a placement among the rows that are stored, or -1
+    cdef const int32_t[::1] row          # of a placement its structure, which is also its row; -1: see its mirror image
     cdef double[:, ::1] values           # [role][place]
     cdef int64_t place, cells            # where this stage begins in a role, and how much a split has
     cdef int roles, splits, threshold
@@ -72,10 +71,10 @@ cdef class Stage:
     cdef uint8_t[::1] active, same, iterations
     cdef double[:, ::1] scratch
 
-    def __init__(self, turns, packed, mirror, total, structure, placement, column, shift, row, values, place, cells,
+    def __init__(self, turns, packed, mirror, total, placement, column, shift, row, values, place, cells,
                  threshold, scale, int threads):
         self.turns, self.packed, self.mirror, self.total = turns, packed, mirror, total
-        self.structure, self.placement, self.column, self.shift, self.row = structure, placement, column, shift, row
+        self.placement, self.column, self.shift, self.row = placement, column, shift, row
         self.values, self.place, self.cells, self.scale = values, place, cells, scale
         self.roles, self.splits = self.values.shape[0], self.shift.shape[0]
         self.structure_total = np.searchsorted(np.asarray(placement), np.asarray(total)).astype(np.int64)
@@ -115,7 +114,7 @@ cdef class Stage:
         """The number of a half."""
         cdef int64_t low, high, middle
         y = self.canonical(&x, y)
-        low = (role * self.splits + split) * self.placement.shape[0] + self.structure[x]
+        low = (role * self.splits + split) * self.placement.shape[0] + self.row[x]
         high = self.start[low + 1]
         low = self.start[low]
         while low < high:

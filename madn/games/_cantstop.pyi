@@ -12,7 +12,6 @@ class Stage:
         packed: NDArray[np.uint64],
         mirror: NDArray[np.int32],
         total: NDArray[np.int64],
-        structure: NDArray[np.int32],
         placement: NDArray[np.int32],
         column: NDArray[np.int32],
         shift: NDArray[np.int64],

@@ -227,6 +227,8 @@ cdef class Turns:
         self.begin = np.array(begin)
         states = int(begin[self.count])
         self.largest = int(np.diff(begin).max())
+        if self.largest > 0xffff:
+            raise OverflowError("a turn has more states than 16 bits can number")
         self.first, self.kind = np.empty(states, np.int64), np.empty(states, np.uint16)
         self.spot, self.score = np.empty((states, 3), np.uint8), np.empty(states, np.int16)
         b.columns, b.rolls, b.sets = len(lengths), len(rolls), len(sets)

@@ -39,7 +39,9 @@ CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) {
 }
 CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { return pair_8(_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)); }
 /* The larger of best and x, and y instead of its companion in the lanes where that is x. */
-CS_INLINE lanes_8 larger_8(lanes_8 best, lanes_8 x) { return pair_8(_mm256_max_pd(x.a, best.a), _mm256_max_pd(x.b, best.b)); }
+CS_INLINE lanes_8 larger_8(lanes_8 best, lanes_8 x) {
+    return pair_8(_mm256_max_pd(x.a, best.a), _mm256_max_pd(x.b, best.b));
+}
 CS_INLINE lanes_8 companion_8(lanes_8 best, lanes_8 companion, lanes_8 x, lanes_8 y) {
     return pair_8(_mm256_blendv_pd(companion.a, y.a, _mm256_cmp_pd(x.a, best.a, _CMP_GT_OQ)),
                   _mm256_blendv_pd(companion.b, y.b, _mm256_cmp_pd(x.b, best.b, _CMP_GT_OQ)));
@@ -86,7 +88,9 @@ CS_INLINE lanes_1 same_1(double y) { return y; }
 CS_INLINE lanes_1 scaled_1(lanes_1 x, double y) { return x * y; }
 CS_INLINE lanes_1 plus_1(lanes_1 x, lanes_1 y) { return x + y; }
 CS_INLINE lanes_1 larger_1(lanes_1 best, lanes_1 x) { return x > best ? x : best; }
-CS_INLINE lanes_1 companion_1(lanes_1 best, lanes_1 companion, lanes_1 x, lanes_1 y) { return x > best ? y : companion; }
+CS_INLINE lanes_1 companion_1(lanes_1 best, lanes_1 companion, lanes_1 x, lanes_1 y) {
+    return x > best ? y : companion;
+}
 CS_INLINE lanes_1 unless_1(lanes_1 stop, lanes_1 limit, lanes_1 slope) { return stop < limit ? slope : 0.0; }
 CS_INLINE lanes_1 settled_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return stop >= limit ? stop : value; }
 
@@ -138,9 +142,9 @@ CS_INLINE lanes_1 settled_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return
             }                                                                                                         \
             groups = *program++;                                                                                      \
             for (; groups > 0; groups--, program += 3) {                                                              \
-                const int64_t at = (int64_t)program[1] * W, or = (int64_t)program[2] * W;                             \
-                const lanes_##S x = load_##S(value + at), y = load_##S(value + or);                                   \
-                const lanes_##S c = companion_##S(x, load_##S(slope + at), y, load_##S(slope + or));                  \
+                const int64_t at = (int64_t)program[1] * W, alt = (int64_t)program[2] * W;                            \
+                const lanes_##S x = load_##S(value + at), y = load_##S(value + alt);                                  \
+                const lanes_##S c = companion_##S(x, load_##S(slope + at), y, load_##S(slope + alt));                 \
                 v = plus_##S(v, scaled_##S(larger_##S(x, y), program[0]));                                            \
                 a = plus_##S(a, scaled_##S(c, program[0]));                                                           \
             }                                                                                                         \

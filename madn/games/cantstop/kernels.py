@@ -96,8 +96,7 @@ def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads
     game, placements, splits = layout.game, layout.placements(mask), layout.splits(mask)
     mirror = layout.mirror(mask) if mask == layout.mirrored(mask) else np.empty(0, np.int32)
     row = layout.kept_rows(mask)
-    structures = np.flatnonzero(row >= 0).astype(np.int32)  # of mirrored placements the same one moves as is kept
-    structure = row
+    structures = np.flatnonzero(row >= 0).astype(np.int32)
     turns, column, cells = make_turns(layout, mask, structures, threads)
     sets = column_sets(mask, game.columns)
     shift = np.empty((len(splits), 2 * len(sets)), np.int64)
@@ -106,7 +105,7 @@ def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads
             wins = won + closes.bit_count() >= game.to_win
             shift[k, 2 * kind : 2 * kind + 2] = -1 if wins else won * cells[kind]
     return available()[build].Stage(
-        turns, placements.packed, mirror, placements.total, structure, structures, column, shift, row, values,
+        turns, placements.packed, mirror, placements.total, structures, column, shift, row, values,
         layout.places[mask], layout.rows(mask) * layout.columns(mask), threshold, 1 / game.sides**4,
         threads,
     )  # fmt: skip
