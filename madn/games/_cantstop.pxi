@@ -24,6 +24,7 @@ from libc.string cimport memset
 from madn.games._cantstop_turns cimport Turns
 
 cdef extern from "cantstop_lanes.h":
+    const uint64_t NIBBLES
     void stops_8(int64_t states, const int64_t* first, const uint16_t* kind, const uint8_t* spot, const uint8_t* taken,
                  const int32_t* column, const int64_t* shift, const int16_t* score, int threshold,
                  const double* values, double* stop) noexcept nogil
@@ -39,7 +40,6 @@ cdef enum:
     LANES = 8
     TAKEN = 11 * 16
     SHARED = 1 << 18                     # roll positions that are worth several threads
-    NIBBLES = 0x1111111111111111
 
 cdef double TIE = 1e-14      # what rounding can do to a value; pieces that meet differ by no more
 

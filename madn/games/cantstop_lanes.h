@@ -25,6 +25,7 @@
 #else
 #define ask_for(address) ((void)(address))
 #endif
+#define NIBBLES UINT64_C(0x1111111111111111) /* the lowest bit of every four */
 #define AHEAD 6 /* states between asking for a row and reading it: rows are scattered over all of the values */
 
 #if defined(__AVX2__)
