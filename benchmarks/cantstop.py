@@ -1,7 +1,7 @@
 """Time and memory of solving Can't Stop, and eight lanes against one: prints one JSON object.
 
-    python benchmarks/cantstop.py                 (3,2), (3,3) and (4,1): about three minutes on two free cores
-    python benchmarks/cantstop.py --games 3,2     a quick look
+    python benchmarks/cantstop.py                 (3,2), (3,3) and (4,1): about five minutes on two free cores
+    python benchmarks/cantstop.py --games 3,2 --lanes-game 3,2 --repeats 1     a quick look
 
 Every solve runs in a process of its own, so that its peak memory is its own. Processor seconds are printed beside the
 elapsed ones: on a machine that others use, the first say more. Lanes, one lane and the portable build alternate in this
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--games", nargs="+", default=list(TARGETS))
-    parser.add_argument("--lanes-game", default="3,2")
+    parser.add_argument("--lanes-game", default="3,3")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.worker:
