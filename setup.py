@@ -82,8 +82,8 @@ def extension(name):
 
 
 names = ["_core", "_blocks", "_choices", "_policy", "_sweep", "_thesis", "_readout", "_packing"]
-names += ["games._pig", "games._wubbel"]
-names += ["_sweep_avx2"] if AVX2 else []
+names += ["games._pig", "games._wubbel", "games._cantstop_turns", "games._cantstop"]
+names += ["_sweep_avx2", "games._cantstop_avx2"] if AVX2 else []
 
 setup(
     ext_modules=cythonize([extension(name) for name in names], compiler_directives=DIRECTIVES),

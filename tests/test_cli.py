@@ -85,6 +85,8 @@ CONTRACT = {
     "unrank 0": "board id profile offset",
     "pig --target 20 --state 3,5,4 --duel optimal hold-5": "start states residual win roll hold action",
     "pig --target 20 --variant difference --state 3,5,4": "start states residual value roll hold action",
+    "cantstop --sides 3 --shortest 1": "components positions first_player seconds",
+    "cantstop --sides 2 --to-win 2 --shortest 2 --position -/- --roll 1112": "position",
     "reproduce --only ludo": "source what published ours agrees note",
     "reproduce --only pig": "source what published ours agrees note",
     "reproduce --only wubbel": "source what published ours agrees note",

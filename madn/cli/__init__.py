@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import click
 
 from madn.cli.boards import moves, rank, unrank
+from madn.cli.cantstop import cantstop
 from madn.cli.compress import compress
 from madn.cli.pig import pig
 from madn.cli.plot import plot
@@ -78,7 +79,7 @@ def commands(ctx: click.Context) -> None:
 for group in (
     (solve, plan, info, win, best_move, analyse, verify, compress),
     (moves, rank, unrank),
-    (pig,),
+    (pig, cantstop),
     (reproduce, plot),
 ):
     for command in group:

@@ -18,6 +18,9 @@ PICTURES: dict[str, tuple[str, str]] = {
     "pig-exact": ("pig", "Pig, exactly 200: where to roll and where to hold (Figure 5)"),
     "pig-difference": ("pig", "Pig for the difference: where to roll and where to hold (Figure 6)"),
     "wubbel": ("pig", "Wubbel: the surface between rolling and holding (Figure 1 of the article)"),
+    "cantstop-newton": ("cantstop", "error against iteration for Newton's method and Algorithm 2, (3,3) Can't Stop"),
+    "cantstop-stop-3-3": ("cantstop", "when to stop in the first turn of (3,3) Can't Stop"),
+    "cantstop-stop-4-1": ("cantstop", "when to stop in the first turn of (4,1) Can't Stop"),
 }
 
 

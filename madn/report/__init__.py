@@ -14,7 +14,7 @@ from typing import Any
 
 Value = float | int | str | bool | None | list[Any] | dict[str, Any]
 
-SUBJECTS = ("ludo", "pig", "wubbel")
+SUBJECTS = ("ludo", "pig", "wubbel", "cantstop")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+from madn.games._cantstop import Stage as Stage

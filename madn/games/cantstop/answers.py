@@ -1,0 +1,104 @@
+"""Answers for a position: what stopping, rolling and every way to play a roll are worth."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from madn.errors import IllegalMoveError
+from madn.games.cantstop.position import Move, Position
+from madn.games.cantstop.rules import CantStop
+from madn.games.cantstop.turns import Markers, Turn
+from madn.games.cantstop.twin import stop_leads_to
+
+
+class Source(Protocol):
+    """Where the values of anchors come from: a solution or a database."""
+
+    @property
+    def game(self) -> CantStop:
+        """The rules."""
+        ...
+
+    def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
+        """The chance of the player to move, without markers, who has won `won` columns and the opponent `lost`.
+
+        In a closed column it does not matter what the two players have there, but one has all of it.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class MoveValue:
+    """A move and the chance of winning after it."""
+
+    move: Move
+    win: float
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The chances of the player to move.
+
+    `anchors`: before the turn, if it is his and if it is the opponent's. `stop` is None where stopping is forbidden,
+    and before the first roll; `win` is the better of `stop` and `roll`.
+    """
+
+    position: Position
+    anchors: tuple[float, float]
+    stop: float | None
+    roll: float
+
+    @property
+    def win(self) -> float:
+        """The chance when the player does what is better."""
+        return self.roll if self.stop is None else max(self.stop, self.roll)
+
+    @property
+    def action(self) -> str:
+        """`stop` or `roll`."""
+        return "stop" if self.stop is not None and self.stop >= self.roll else "roll"
+
+
+class Component:
+    """The turn of the player to move in one component, with everything it is worth."""
+
+    def __init__(self, source: Source, position: Position) -> None:
+        game, (won, lost) = source.game, position.won
+        own, other = (
+            tuple(
+                length if not position.open_columns >> c & 1 else x
+                for c, (x, length) in enumerate(zip(side, game.lengths, strict=True))
+            )
+            for side in (position.own, position.other)
+        )
+
+        def stop(markers: Markers) -> float | None:
+            after = stop_leads_to(game, own, other, markers)
+            if after is None:
+                return None
+            mine, yours, gained = after
+            if won + gained >= game.to_win:
+                return 1.0
+            return 1 - source.anchor(yours, mine, lost, won + gained)
+
+        self.position = position
+        self.turn = Turn(game, position.left, stop)
+        self.anchors = source.anchor(own, other, won, lost), 1 - source.anchor(other, own, lost, won)
+        self.worth = self.turn.worth(self.anchors[1])
+
+    def answer(self, position: Position) -> Answer:
+        """The chances in a position of this component."""
+        number = self.turn.number.get(position.markers_left)
+        if number is None:
+            raise IllegalMoveError(f"position '{position}': no rolls lead to these markers")
+        if not any(position.markers):
+            return Answer(position, self.anchors, None, self.anchors[0])
+        return Answer(position, self.anchors, self.turn.stops[number], self.worth.roll[number])
+
+    def moves(self, position: Position, roll: tuple[int, ...]) -> list[MoveValue]:
+        """Every legal way to play a roll, best first; empty if the turn is lost."""
+        self.answer(position)
+        found = [
+            MoveValue(move, self.worth.best[self.turn.number[move.position.markers_left]])
+            for move in position.moves(roll)
+        ]
+        return sorted(found, key=lambda option: -option.win)

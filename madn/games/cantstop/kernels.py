@@ -1,0 +1,111 @@
+"""Which build of the kernels this processor runs, and the tables of one stage that they work on."""
+
+import os
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from madn import _core
+from madn.games import _cantstop
+from madn.games._cantstop_turns import Turns
+from madn.games.cantstop.layout import Array, Layout
+from madn.games.cantstop.rule28 import bonus, steps_worth
+from madn.games.cantstop.rules import MARKERS
+
+WIDTH = 11  # columns of the largest board: the tables are this wide
+MANY = 1 << 16  # states that are worth several threads
+
+
+def available() -> dict[str, Any]:
+    """The builds that run here: `portable` always, `avx2` where processor and package have it."""
+    found: dict[str, Any] = {"portable": _cantstop}
+    if _core.has_avx2():
+        try:
+            from madn.games import _cantstop_avx2
+        except ImportError:  # a build for another kind of processor
+            return found
+        found["avx2"] = _cantstop_avx2
+    return found
+
+
+def choose() -> str:
+    """The fastest build that runs here; MADN_KERNELS=portable asks for the plain one."""
+    wanted = os.environ.get("MADN_KERNELS", "avx2")
+    return wanted if wanted in available() else "portable"
+
+
+def column_sets(mask: int, columns: int) -> list[int]:
+    """The sets of at most three of the open columns as masks, larger ones first: the order of the states."""
+    open_columns = [c for c in range(columns) if mask >> c & 1]
+    return [
+        sum(1 << c for c in chosen)
+        for size in range(min(MARKERS, len(open_columns)), -1, -1)
+        for chosen in combinations(open_columns, size)
+    ]
+
+
+def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tuple[Turns, Array, Array]:
+    """The turns of these placements; for each kind of ending the columns of the lanes and the cells of a matrix."""
+    game = layout.game
+    sets = column_sets(mask, game.columns)
+    left = np.zeros((len(structures), WIDTH), np.int8)
+    squares = layout.placements(mask).squares
+    for c, length in enumerate(game.lengths):
+        if mask >> c & 1:
+            left[:, c] = length - squares[structures, c]
+    states = sum(
+        np.prod([left[:, c] for c in range(game.columns) if chosen >> c & 1], axis=0, dtype=np.int64)
+        * np.ones(len(structures), np.int64)
+        for chosen in sets
+    )
+    begin = np.append(0, np.cumsum(states)).astype(np.int64)
+    radix, row_first = np.zeros((1 << WIDTH, WIDTH), np.int64), np.full(1 << WIDTH, -1, np.int64)
+    block = np.zeros((1 << WIDTH, 3), np.int64)
+    rows: list[Array] = []
+    columns: list[Array] = []
+    cells: list[int] = []
+    for kind, closes in enumerate(sets):
+        block[closes, 2] = 2 * kind
+        rest = mask & ~closes
+        home = min(rest, layout.mirrored(rest))
+        if home not in layout.places:  # whoever closes these columns has won
+            columns += [np.zeros(len(squares), np.int32)] * 2
+            cells.append(0)
+            continue
+        size = layout.rows(home) * layout.columns(home)
+        cells.append(size)
+        block[closes, 0] = layout.places[home] + (closes.bit_count() - layout.splits(home)[0]) * size
+        block[closes, 1] = layout.columns(home)
+        radix[closes, : game.columns] = layout.placements(rest).radix
+        row_first[closes] = sum(map(len, rows))
+        rows.append(layout.lookup_rows(rest))
+        plain = layout.placements(rest).ranks(squares)
+        mirrored = layout.mirror(rest)[plain]
+        columns += [plain, mirrored]
+    turns = Turns(
+        left, begin, list(game.rolls), sets, game.lengths, steps_worth(game), [bonus(game, chosen) for chosen in sets],
+        radix, row_first, block, np.concatenate(rows or [np.zeros(1, np.int32)]).astype(np.int32),
+        threads if begin[-1] > MANY else 1,
+    )  # fmt: skip
+    return turns, np.array(columns, np.int32), np.array(cells, np.int64)
+
+
+def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads: int, build: str) -> Any:
+    """All components with these open columns, ready to be solved."""
+    game, placements, splits = layout.game, layout.placements(mask), layout.splits(mask)
+    mirror = layout.mirror(mask) if mask == layout.mirrored(mask) else np.empty(0, np.int32)
+    row = layout.kept_rows(mask)
+    structures = np.flatnonzero(row >= 0).astype(np.int32)
+    turns, column, cells = make_turns(layout, mask, structures, threads)
+    sets = column_sets(mask, game.columns)
+    shift = np.empty((len(splits), 2 * len(sets)), np.int64)
+    for k, won in enumerate(splits):
+        for kind, closes in enumerate(sets):
+            wins = won + closes.bit_count() >= game.to_win
+            shift[k, 2 * kind : 2 * kind + 2] = -1 if wins else won * cells[kind]
+    return available()[build].Stage(
+        turns, placements.packed, mirror, placements.total, structures, column, shift, row, values,
+        layout.places[mask], layout.rows(mask) * layout.columns(mask), threshold, 1 / game.sides**4,
+        threads,
+    )  # fmt: skip

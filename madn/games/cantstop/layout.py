@@ -1,0 +1,148 @@
+"""How the components of a game are numbered: where the value of each lies, and the tables that the kernels need.
+
+Components are grouped by their open columns (a mask). A player's squares in the open columns are a placement, and
+placements have ranks: by total steps, then in lexicographic order. The value of a component, for the player to move,
+lies in a matrix: rows are placements of the player who waits, columns those of the player to move; one matrix for each
+number of columns that the waiting player has won. Mirrored masks share a matrix, and of mirrored rows one is kept.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.games.cantstop.rules import CantStop
+
+Array = NDArray[Any]
+
+
+class Placements:
+    """The placements of one player's squares in the open columns, by rank."""
+
+    def __init__(self, game: CantStop, mask: int) -> None:
+        lengths = [length if mask >> c & 1 else 1 for c, length in enumerate(game.lengths)]
+        squares = np.indices(lengths, np.int8).reshape(len(lengths), -1).T
+        totals = squares.sum(1, dtype=np.int64)
+        order = np.argsort(totals, kind="stable")
+        self.mask = mask
+        self.squares: Array = np.ascontiguousarray(squares[order])
+        self.rank: Array = np.empty(len(order), np.int32)  # of a placement numbered in mixed radix
+        self.rank[order] = np.arange(len(order), dtype=np.int32)
+        self.total: Array = np.searchsorted(totals[order], np.arange(totals.max() + 2)).astype(np.int64)
+        radix = np.append(np.cumprod(lengths[:0:-1])[::-1], 1).astype(np.int64)
+        self.radix: Array = np.array([r if mask >> c & 1 else 0 for c, r in enumerate(radix)], np.int64)
+
+    def __len__(self) -> int:
+        return len(self.squares)
+
+    def ranks(self, squares: Array) -> Array:
+        """The ranks of placements; what they have in other columns does not matter."""
+        found: Array = self.rank[squares @ self.radix]
+        return found
+
+    @property
+    def packed(self) -> Array:
+        """Four bits for each column."""
+        shifts = np.arange(0, 4 * self.squares.shape[1], 4, dtype=np.uint64)
+        packed: Array = (self.squares.astype(np.uint64) << shifts).sum(1, dtype=np.uint64)
+        return packed
+
+
+class Layout:
+    """The numbering of one game; its tables are made when they are first asked for."""
+
+    def __init__(self, game: CantStop) -> None:
+        self.game = game
+        self._placements: dict[int, Placements] = {}
+        self._mirror: dict[int, Array] = {}
+        self._rows: dict[int, Array] = {}
+        self.places: dict[int, int] = {}  # of the masks that have matrices, in the order in which they are solved
+        self.size = 0  # values of one role
+        for mask in self.masks():
+            self.places[mask] = self.size
+            self.size += len(self.splits(mask)) * self.rows(mask) * self.columns(mask)
+
+    def masks(self) -> list[int]:
+        """The masks of open columns of an open game, fewest columns first; of two mirror images the smaller."""
+        every = 1 << self.game.columns
+        found = [mask for mask in range(1, every) if mask <= self.mirrored(mask) and len(self.splits(mask))]
+        return sorted(found, key=lambda mask: (mask.bit_count(), mask))
+
+    def splits(self, mask: int) -> range:
+        """How many columns a player may have won when these columns are open."""
+        return self.game.splits(self.game.columns - mask.bit_count())
+
+    def mirrored(self, mask: int) -> int:
+        """The mask with left and right exchanged."""
+        return int(f"{mask:0{self.game.columns}b}"[::-1], 2)
+
+    def columns(self, mask: int) -> int:
+        """Placements in the open columns."""
+        return int(np.prod([length for c, length in enumerate(self.game.lengths) if mask >> c & 1], dtype=object))
+
+    def rows(self, mask: int) -> int:
+        """Placements that are kept as rows: of mirrored ones the first."""
+        every = self.columns(mask)
+        if mask != self.mirrored(mask):
+            return every
+        left = mask & ((1 << self.game.sides) - 1)  # with the middle column
+        return (every + self.columns(left)) // 2
+
+    def placements(self, mask: int) -> Placements:
+        """The placements in these open columns."""
+        if mask not in self._placements:
+            self._placements[mask] = Placements(self.game, mask)
+        return self._placements[mask]
+
+    def mirror(self, mask: int) -> Array:
+        """The rank, among the placements of the mirrored mask, of the mirror image of each placement."""
+        if mask not in self._mirror:
+            self._mirror[mask] = self.placements(self.mirrored(mask)).ranks(self.placements(mask).squares[:, ::-1])
+        return self._mirror[mask]
+
+    def kept_rows(self, mask: int) -> Array:
+        """The row of each placement of a mask with a matrix, -1 for those whose mirror image is kept."""
+        if mask not in self._rows:
+            kept = np.ones(len(self.placements(mask)), bool)
+            if mask == self.mirrored(mask):
+                kept = np.arange(len(kept)) <= self.mirror(mask)
+            self._rows[mask] = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        return self._rows[mask]
+
+    def lookup_rows(self, mask: int) -> Array:
+        """For any mask: 2 * row, plus 1 if row and columns are those of the mirror image, by mixed radix."""
+        if mask not in self.places:
+            found = 2 * self.mirror(mask) + 1
+        else:
+            rows = self.kept_rows(mask)
+            found = 2 * rows
+            lost = np.flatnonzero(rows < 0)
+            found[lost] = 2 * rows[self.mirror(mask)[lost]] + 1
+        by_radix: Array = found[self.placements(mask).rank]
+        return by_radix
+
+    def ranks(self, own: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, int, int]:
+        """The mask of open columns and the ranks of both players' squares in them."""
+        columns = enumerate(zip(own, other, self.game.lengths, strict=True))
+        mask = sum(1 << c for c, (x, y, length) in columns if length not in (x, y))
+        both = self.placements(mask).ranks(np.array([own, other]))
+        return mask, int(both[0]), int(both[1])
+
+    def find(self, mask: int, won: int, mover: int, waiting: int) -> tuple[int, int, int]:
+        """Where a value is: the mask of its matrices, the row (those of all splits counted on) and the column.
+
+        `mask`: the open columns; `won`: columns of the player who waits; `mover`, `waiting`: ranks of their squares.
+        """
+        if mask not in self.places:
+            mirror = self.mirror(mask)
+            mask, mover, waiting = self.mirrored(mask), int(mirror[mover]), int(mirror[waiting])
+        rows = self.kept_rows(mask)
+        if rows[waiting] < 0:
+            mirror = self.mirror(mask)
+            mover, waiting = int(mirror[mover]), int(mirror[waiting])
+        return mask, (won - self.splits(mask)[0]) * self.rows(mask) + int(rows[waiting]), mover
+
+    def value(self, values: Array, mask: int, won: int, mover: int, waiting: int) -> float:
+        """The value for the player to move, of one role; arguments as for `find`."""
+        mask, row, column = self.find(mask, won, mover, waiting)
+        return float(values[self.places[mask] + row * self.columns(mask) + column])

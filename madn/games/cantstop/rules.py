@@ -1,0 +1,165 @@
+"""The rules of two-player Can't Stop, and how many components and positions a game has.
+
+Four dice are paired in one of three ways. Both sums are played if both can be, otherwise the one that can; with one
+marker left and two sums that each need a new one, the player chooses. A double moves two steps, or one if only one is
+left. A turn has at most three markers, and one that reached the top keeps its place among them. A marker may stand on
+a square that the opponent holds, but the player may not stop while one does. No sum can be played: the turn is lost.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import product
+
+from madn.errors import InvalidRulesError
+
+MARKERS = 3
+MIN_SIDES, MAX_SIDES = 2, 6
+LONGEST = 15  # steps of a column: the kernels keep a square in four bits
+
+Pairing = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=False)
+class CantStop:
+    """A board: dice of 2 to 6 sides, the shortest column, the difference of neighbours, columns to win."""
+
+    sides: int = 3
+    shortest: int = 3
+    difference: int = 2
+    to_win: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("sides", "shortest", "difference", "to_win"):
+            if type(getattr(self, name)) is not int:
+                raise InvalidRulesError(f"{name} must be a whole number, not {getattr(self, name)!r}")
+        if not MIN_SIDES <= self.sides <= MAX_SIDES:
+            raise InvalidRulesError(f"dice have {MIN_SIDES} to {MAX_SIDES} sides here, not {self.sides}")
+        if self.shortest < 1 or self.difference < 0 or self.to_win < 1:
+            raise InvalidRulesError(
+                "the shortest column and the columns to win are at least 1, the difference at least 0"
+            )
+        longest = self.shortest + self.difference * (self.sides - 1)
+        if longest > LONGEST:
+            raise InvalidRulesError(f"the longest column would have {longest} squares, at most {LONGEST} are possible")
+        if self.to_win > self.sides:
+            raise InvalidRulesError(
+                f"ill-posed: with {2 * self.sides - 1} columns and {self.to_win} to win all columns can be closed "
+                f"without a winner; at most {self.sides} to win ({self.components:,} components)"
+            )
+
+    def __str__(self) -> str:
+        plain = f"({self.sides},{self.shortest})"
+        other = [f"difference {self.difference}"] * (self.difference != 2)
+        other += [f"{self.to_win} columns to win"] * (self.to_win != 3)
+        return ", ".join([plain, *other])
+
+    @property
+    def columns(self) -> int:
+        """How many columns there are: one for each sum of two dice."""
+        return 2 * self.sides - 1
+
+    @cached_property
+    def lengths(self) -> tuple[int, ...]:
+        """The steps to the top of each column, from the sum 2 on."""
+        middle = self.sides - 1
+        return tuple(self.shortest + self.difference * (middle - abs(c - middle)) for c in range(self.columns))
+
+    @cached_property
+    def rolls(self) -> tuple[tuple[int, tuple[Pairing, ...]], ...]:
+        """The rolls that differ: how many of the sides**4 are alike, and the pairs of columns (from 0) they give."""
+        found: Counter[tuple[Pairing, ...]] = Counter()
+        for dice in product(range(self.sides), repeat=4):
+            found[pairings(dice)] += 1
+        return tuple((count, pairs) for pairs, count in sorted(found.items()))
+
+    def splits(self, closed: int) -> range:
+        """The numbers of columns a player may have won when `closed` are closed and nobody has won."""
+        return range(max(0, closed - self.to_win + 1), min(self.to_win - 1, closed) + 1)
+
+    @cached_property
+    def components(self) -> int:
+        """Components counted as the paper does: without the owners of closed columns, mirrored ones once."""
+        everything = _product([_open_pairs(length), 1] for length in self.lengths)
+        weights = [len(self.splits(closed)) for closed in range(self.columns + 1)]
+        fixed = _product(
+            [[_open_pairs(self.lengths[self.sides - 1]), 1]]
+            + [[_open_pairs(length), 0, 1] for length in self.lengths[: self.sides - 1]]
+        )
+        return sum(w * (n + f) for w, n, f in zip(weights, everything, fixed, strict=True)) // 2
+
+    @cached_property
+    def positions(self) -> int:
+        """Positions counted as the paper does: marker placements of both players, and 2 for each finished index."""
+        everything = _placements([(length,) for length in self.lengths])
+        fixed = _placements(
+            [(self.lengths[self.sides - 1],)] + [(length, length) for length in self.lengths[: self.sides - 1]]
+        )
+        weights = [len(self.splits(closed)) for closed in range(self.columns + 1)]
+        both_players = 2 * sum(w * (everything.get(c, 0) + fixed.get(c, 0)) for c, w in enumerate(weights)) // 2
+        return both_players + 2 * self._finished()
+
+    def _finished(self) -> int:
+        """Indices in which some player has won enough columns, owners told apart, mirrored ones counted twice."""
+        counts = _product([_open_pairs(length), 1] for length in self.lengths)
+        total = 0
+        for closed, ways in enumerate(counts):
+            open_game = sum(math.comb(closed, won) for won in self.splits(closed))
+            total += ways * (2**closed - open_game)
+        return total
+
+
+def pairings(dice: Iterable[int]) -> tuple[Pairing, ...]:
+    """The different pairs of sums of four dice, each ascending."""
+    a, b, c, d = dice
+    pairs = {(a + b, c + d), (a + c, b + d), (a + d, b + c)}
+    return tuple(sorted({(min(pair), max(pair)) for pair in pairs}))
+
+
+def _open_pairs(length: int) -> int:
+    """The pairs of squares of the players in an open column: both at the foot, or on different squares."""
+    return 1 + length * (length - 1)
+
+
+def _product(factors: Iterable[Iterable[int]]) -> list[int]:
+    """The coefficients of a product of polynomials."""
+    result = [1]
+    for factor in factors:
+        terms = list(factor)
+        longer = [0] * (len(result) + len(terms) - 1)
+        for i, a in enumerate(result):
+            for j, b in enumerate(terms):
+                longer[i + j] += a * b
+        result = longer
+    return result
+
+
+@cache
+def _legal_squares(length: int) -> tuple[int, ...]:
+    """The steps that are left to one player, over all pairs of squares of an open column."""
+    return tuple(length - x for x in range(length) for y in range(length) if x != y or x == 0)
+
+
+def _placements(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
+    """Placements of at most three markers of one player by the number of closed columns.
+
+    The columns of a group (one, or two that mirror each other) are in the same state.
+    """
+    ways = {(0, 0): 1}  # (closed columns, markers): how many
+    for group in groups:
+        factor: Counter[tuple[int, int]] = Counter({(len(group), 0): 1})
+        for left in _legal_squares(group[0]):
+            for markers, count in enumerate(_product([1, left] for _ in group)):
+                factor[0, markers] += count
+        longer: Counter[tuple[int, int]] = Counter()
+        for (closed, used), count in ways.items():
+            for (more_closed, more_used), more in factor.items():
+                if used + more_used <= MARKERS:
+                    longer[closed + more_closed, used + more_used] += count * more
+        ways = dict(longer)
+    by_closed: Counter[int] = Counter()
+    for (closed, _), count in ways.items():
+        by_closed[closed] += count
+    return dict(by_closed)

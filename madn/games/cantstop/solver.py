@@ -1,0 +1,177 @@
+"""Solving a game: stage after stage (the open columns, fewest first), level after level (total steps, most first)."""
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from madn.errors import InvalidRulesError, ResourceError
+from madn.games.cantstop import kernels
+from madn.games.cantstop.checkpoint import Checkpoint
+from madn.games.cantstop.layout import Array, Layout
+from madn.games.cantstop.rules import CantStop
+from madn.solver.plan import available_memory, usable_threads
+
+Progress = Callable[[float, str], None]
+NEWTON, PLAIN = "newton", "plain"
+PLAIN_CHANGE = 1e-15  # plain iteration ends when no value changes by more
+LIMIT = {NEWTON: 100, PLAIN: 250}  # iterations of a component; the counters have one byte
+BINS = 5  # of Table 2
+COUNTED = ("seconds", "components", "passes", "iterations", "most_iterations")
+
+
+def no_table() -> Array:
+    """The sums of Table 2 before anything is counted."""
+    return np.zeros((2, BINS, BINS), np.int64)
+
+
+@dataclass
+class Solution:
+    """The values of all anchors, and what the work took.
+
+    `values[role]` is laid out as `layout` says. There is one role, unless a player by the rule of 28 (role 0) plays
+    against one who plays his best (role 1).
+    """
+
+    layout: Layout
+    values: Array
+    method: str
+    threads: int
+    rule: int | None = None
+    seconds: float = 0.0
+    components: int = 0  # as the paper counts them; with two roles each is counted for both
+    passes: int = 0  # roll positions, each counted once for every iteration over it
+    iterations: int = 0  # of all components together
+    most_iterations: int = 0
+    table: Array = field(default_factory=no_table)  # iterations and components by (x, y) in fifths
+
+    @property
+    def game(self) -> CantStop:
+        """The rules."""
+        return self.layout.game
+
+    def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
+        """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
+        mask, mover, waiting = self.layout.ranks(own, other)
+        return self.layout.value(self.values[0], mask, lost, mover, waiting)
+
+    @property
+    def first_player(self) -> float:
+        """The probability that the player who begins wins; in a solution with two roles, if he has role 0."""
+        return self.layout.value(self.values[0], (1 << self.game.columns) - 1, 0, 0, 0)
+
+
+def needed_memory(game: CantStop, roles: int = 1) -> int:
+    """About the memory that solving takes, in bytes; at least, for games that are far too large."""
+    structures = 1
+    for length in game.lengths:
+        structures *= length
+    if structures > 1 << 22:
+        return 4 * roles * structures * structures
+    ways = [1, 0, 0, 0]  # squares of one player and 0 to 3 markers, all columns open
+    for length in game.lengths:
+        ways = [w * length + m * (length * (length + 1) // 2) for w, m in zip(ways, [0, *ways], strict=False)]
+    programs = sum(ways) // 2 * (16 + 3 * len(game.rolls))
+    return 8 * roles * Layout(game).size + programs + (100 << 20)
+
+
+def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
+    """Raise `ResourceError` if a game is too large for the memory there is (or for `memory` bytes)."""
+    needed = needed_memory(game, roles)
+    room = memory if memory is not None else available_memory()
+    if room is not None and needed > room:
+        raise ResourceError(
+            f"{game} Can't Stop is too large: {game.components:,} components need about {needed / 2**30:,.1f} GiB "
+            f"of memory, there are {room / 2**30:,.1f} GiB"
+        )
+
+
+def solve(
+    game: CantStop,
+    *,
+    threads: int | None = None,
+    method: str = NEWTON,
+    rule: int | None = None,
+    lanes: int = 8,
+    build: str | None = None,
+    memory: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Solution:
+    """Solve a game; the bits do not depend on `threads`, `lanes` (8 or 1) and `build`.
+
+    With `rule`, role 0 stops at this many points of the rule of 28 and moves as well as he can, role 1 plays his best.
+    `checkpoint` is a file where a long solve keeps its state now and then; if it is there, the work goes on from it.
+    """
+    if method not in LIMIT:
+        raise InvalidRulesError(f"the method is {NEWTON} or {PLAIN}, not {method!r}")
+    if threads is not None and threads < 1:
+        raise InvalidRulesError(f"threads must be at least 1, not {threads}")
+    if lanes not in {1, 8}:
+        raise InvalidRulesError(f"lanes are 8 or 1, not {lanes}")
+    roles = 1 if rule is None else 2
+    check_memory(game, roles, memory)
+    layout = Layout(game)
+    solution = Solution(layout, np.zeros((roles, layout.size)), method, threads or usable_threads(), rule)
+    keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
+    _work(solution, lanes, build or kernels.choose(), keeper, progress)
+    if keeper:
+        keeper.remove()
+    return solution
+
+
+def _work(solution: Solution, lanes: int, build: str, keeper: Checkpoint | None, progress: Progress | None) -> None:
+    layout = solution.layout
+    earlier = _restore(solution, keeper.load(solution.values) if keeper else None)
+    efforts = {
+        mask: float(len(layout.splits(mask)) * layout.rows(mask) * layout.columns(mask)) for mask in layout.places
+    }
+    done, begin, before = 0.0, time.perf_counter(), solution.seconds
+    for number, (mask, effort) in enumerate(efforts.items()):
+        levels = 2 * (len(layout.placements(mask).total) - 2)
+        todo = [level for level in range(levels, -1, -1) if (number, -level) > earlier]
+        if todo:
+            stage = kernels.make_stage(layout, mask, solution.values, solution.rule or 0, solution.threads, build)
+        for level in todo:
+            _solve_level(solution, stage, level, lanes)
+            solution.seconds = before + time.perf_counter() - begin
+            if keeper:
+                keeper.save(solution.values, _state(solution, number, level))
+            if progress:
+                share = done + effort * (1 - (level / (levels + 1)) ** 4)  # low levels have most of the work
+                progress(share / sum(efforts.values()), f"{mask.bit_count()} open columns")
+        done += effort
+
+
+def _solve_level(solution: Solution, stage: Any, level: int, lanes: int) -> None:
+    tolerance = -1.0 if solution.method == NEWTON else PLAIN_CHANGE
+    limit = LIMIT[solution.method]
+    values, partners, iterations, passes = stage.solve_level(level, solution.threads, lanes, tolerance, limit)
+    if not len(values):
+        return
+    x = np.minimum((BINS * values).astype(np.int64), BINS - 1)  # the first player's chance when it is his turn
+    y = np.minimum((BINS * (1 - values[partners])).astype(np.int64), BINS - 1)  # and when it is not
+    solution.table[0] += np.bincount(x * BINS + y, iterations, BINS**2).astype(np.int64).reshape(BINS, BINS)
+    solution.table[1] += np.bincount(x * BINS + y, minlength=BINS**2).reshape(BINS, BINS)
+    solution.components += len(values)
+    solution.passes += passes
+    solution.iterations += int(iterations.sum(dtype=np.int64))
+    solution.most_iterations = max(solution.most_iterations, int(iterations.max()))
+
+
+def _state(solution: Solution, stage: int, level: int) -> dict[str, Any]:
+    counted = {name: getattr(solution, name) for name in COUNTED}
+    return {"stage": stage, "level": level, "table": solution.table.tolist(), **counted}
+
+
+def _restore(solution: Solution, state: dict[str, Any] | None) -> tuple[int, int]:
+    """Go on where an earlier run stopped: the number of its last stage, and minus its last level."""
+    if state is None:
+        return (-1, 0)
+    for name in COUNTED:
+        setattr(solution, name, state[name])
+    solution.table = np.array(state["table"], np.int64)
+    return (state["stage"], -state["level"])

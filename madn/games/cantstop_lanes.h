@@ -1,0 +1,180 @@
+/* Can't Stop, several components side by side: one pass over the marker placements of a turn.
+ *
+ * The placements (states) of a turn are numbered so that every move leads to a smaller number; the last is the anchor,
+ * without markers. Of each state two numbers a lane are kept: `value`, the probability that the player to move wins
+ * once a move has led there (and he stops or rolls, whichever is better), and `slope`, its derivative by the value of
+ * losing the turn. The program of a state is a list of uint16: the rolls that lose the turn; how many groups of rolls
+ * leave one move, and (rolls, state) for each; how many leave two, and (rolls, state, state) for each; how many leave
+ * more, and (rolls, count, states) for each.
+ *
+ * Every routine exists for 8 lanes (suffix _8) and for one (suffix _1). The AVX2 version computes the same bits.
+ */
+#ifndef MADN_CANTSTOP_LANES_H
+#define MADN_CANTSTOP_LANES_H
+
+#include <stdint.h>
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define CS_INLINE static __forceinline
+#else
+#define CS_INLINE static inline __attribute__((always_inline, unused))
+#endif
+
+#if defined(__GNUC__)
+#define ask_for(address) __builtin_prefetch(address)
+#else
+#define ask_for(address) ((void)(address))
+#endif
+#define NIBBLES UINT64_C(0x1111111111111111) /* the lowest bit of every four */
+#define AHEAD 6 /* states between asking for a row and reading it: rows are scattered over all of the values */
+
+#if defined(__AVX2__)
+#include <immintrin.h>
+typedef struct { __m256d a, b; } lanes_8;
+CS_INLINE lanes_8 pair_8(__m256d a, __m256d b) { lanes_8 x; x.a = a; x.b = b; return x; }
+CS_INLINE lanes_8 load_8(const double *p) { return pair_8(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)); }
+CS_INLINE void store_8(double *p, lanes_8 x) { _mm256_storeu_pd(p, x.a); _mm256_storeu_pd(p + 4, x.b); }
+CS_INLINE lanes_8 same_8(double y) { return pair_8(_mm256_set1_pd(y), _mm256_set1_pd(y)); }
+CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) {
+    return pair_8(_mm256_mul_pd(x.a, _mm256_set1_pd(y)), _mm256_mul_pd(x.b, _mm256_set1_pd(y)));
+}
+CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { return pair_8(_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)); }
+/* The larger of best and x, and y instead of its companion in the lanes where that is x. */
+CS_INLINE lanes_8 larger_8(lanes_8 best, lanes_8 x) {
+    return pair_8(_mm256_max_pd(x.a, best.a), _mm256_max_pd(x.b, best.b));
+}
+CS_INLINE lanes_8 companion_8(lanes_8 best, lanes_8 companion, lanes_8 x, lanes_8 y) {
+    return pair_8(_mm256_blendv_pd(companion.a, y.a, _mm256_cmp_pd(x.a, best.a, _CMP_GT_OQ)),
+                  _mm256_blendv_pd(companion.b, y.b, _mm256_cmp_pd(x.b, best.b, _CMP_GT_OQ)));
+}
+/* slope, but 0 in the lanes where stop is at least limit; and value, but stop there */
+CS_INLINE lanes_8 unless_8(lanes_8 stop, lanes_8 limit, lanes_8 slope) {
+    return pair_8(_mm256_and_pd(_mm256_cmp_pd(stop.a, limit.a, _CMP_LT_OQ), slope.a),
+                  _mm256_and_pd(_mm256_cmp_pd(stop.b, limit.b, _CMP_LT_OQ), slope.b));
+}
+CS_INLINE lanes_8 settled_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
+    return pair_8(_mm256_blendv_pd(value.a, stop.a, _mm256_cmp_pd(stop.a, limit.a, _CMP_GE_OQ)),
+                  _mm256_blendv_pd(value.b, stop.b, _mm256_cmp_pd(stop.b, limit.b, _CMP_GE_OQ)));
+}
+#else
+typedef struct { double v[8]; } lanes_8;
+#define EACH_8 for (int i = 0; i < 8; i++)
+CS_INLINE lanes_8 load_8(const double *p) { lanes_8 x; EACH_8 x.v[i] = p[i]; return x; }
+CS_INLINE void store_8(double *p, lanes_8 x) { EACH_8 p[i] = x.v[i]; }
+CS_INLINE lanes_8 same_8(double y) { lanes_8 x; EACH_8 x.v[i] = y; return x; }
+CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) { EACH_8 x.v[i] *= y; return x; }
+CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { EACH_8 x.v[i] += y.v[i]; return x; }
+CS_INLINE lanes_8 larger_8(lanes_8 best, lanes_8 x) {
+    EACH_8 best.v[i] = x.v[i] > best.v[i] ? x.v[i] : best.v[i];
+    return best;
+}
+CS_INLINE lanes_8 companion_8(lanes_8 best, lanes_8 companion, lanes_8 x, lanes_8 y) {
+    EACH_8 companion.v[i] = x.v[i] > best.v[i] ? y.v[i] : companion.v[i];
+    return companion;
+}
+CS_INLINE lanes_8 unless_8(lanes_8 stop, lanes_8 limit, lanes_8 slope) {
+    EACH_8 slope.v[i] = stop.v[i] < limit.v[i] ? slope.v[i] : 0.0;
+    return slope;
+}
+CS_INLINE lanes_8 settled_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
+    EACH_8 value.v[i] = stop.v[i] >= limit.v[i] ? stop.v[i] : value.v[i];
+    return value;
+}
+#endif
+
+typedef double lanes_1;
+CS_INLINE lanes_1 load_1(const double *p) { return *p; }
+CS_INLINE void store_1(double *p, lanes_1 x) { *p = x; }
+CS_INLINE lanes_1 same_1(double y) { return y; }
+CS_INLINE lanes_1 scaled_1(lanes_1 x, double y) { return x * y; }
+CS_INLINE lanes_1 plus_1(lanes_1 x, lanes_1 y) { return x + y; }
+CS_INLINE lanes_1 larger_1(lanes_1 best, lanes_1 x) { return x > best ? x : best; }
+CS_INLINE lanes_1 companion_1(lanes_1 best, lanes_1 companion, lanes_1 x, lanes_1 y) {
+    return x > best ? y : companion;
+}
+CS_INLINE lanes_1 unless_1(lanes_1 stop, lanes_1 limit, lanes_1 slope) { return stop < limit ? slope : 0.0; }
+CS_INLINE lanes_1 settled_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return stop >= limit ? stop : value; }
+
+/* What stopping in each state is worth: `one minus` the value of the opponent's anchor in the component it leads to.
+ *   first[state], kind[state]   where the row of that component lies, and which columns of it belong to the lanes
+ *   column[kind * W + lane]     those columns
+ *   shift[kind]                 added to `first`; negative: stopping wins the game
+ *   spot[3 * state]             squares the markers stand on; taken[spot] has the bit of a lane whose opponent holds it
+ *   score[state] < threshold    a player by the rule of 28 does not stop (unless that wins); score may be NULL */
+#define CS_ROUTINES(W, S)                                                                                             \
+    CS_INLINE void stops_##S(int64_t states, const int64_t *first, const uint16_t *kind, const uint8_t *spot,         \
+                             const uint8_t *taken, const int32_t *column, const int64_t *shift,                       \
+                             const int16_t *score, int threshold, const double *values, double *stop) {               \
+        for (int64_t state = 0; state < states; state++, spot += 3, stop += W) {                                      \
+            const int k = kind[state];                                                                                \
+            const unsigned bits = taken[spot[0]] | taken[spot[1]] | taken[spot[2]];                                   \
+            const int32_t *c = column + k * W;                                                                        \
+            if (state + AHEAD < states && shift[kind[state + AHEAD]] >= 0) {                                          \
+                const int64_t row = first[state + AHEAD] + shift[kind[state + AHEAD]];                                \
+                const int32_t *n = column + kind[state + AHEAD] * W;                                                  \
+                for (int i = 0; i < W; i += 2) ask_for(values + row + n[i]);                                          \
+                ask_for(values + row + n[W - 1]);                                                                     \
+            }                                                                                                         \
+            if (shift[k] < 0) {                                                                                       \
+                for (int i = 0; i < W; i++) stop[i] = 1.0;                                                            \
+            } else if (score && score[state] < threshold) {                                                           \
+                for (int i = 0; i < W; i++) stop[i] = -1.0;                                                           \
+                continue;                                                                                             \
+            } else {                                                                                                  \
+                const double *row = values + first[state] + shift[k];                                                 \
+                for (int i = 0; i < W; i++) stop[i] = 1.0 - row[c[i]];                                                \
+            }                                                                                                         \
+            if (bits)                                                                                                 \
+                for (int i = 0; i < W; i++)                                                                           \
+                    if (bits >> i & 1) stop[i] = -1.0;                                                                \
+        }                                                                                                             \
+    }                                                                                                                 \
+    /* The states in their order; the anchor's numbers are the last. `obey`: stop wherever it is allowed. */         \
+    CS_INLINE void turn_##S(const uint16_t *program, int64_t states, const double *stop, const double *fail, int obey, \
+                            double scale, double *value, double *slope) {                                             \
+        const lanes_##S failed = load_##S(fail);                                                                      \
+        for (int64_t state = 0; state < states; state++) {                                                            \
+            lanes_##S v = scaled_##S(failed, program[0]), a = same_##S(program[0]);                                   \
+            int groups = program[1];                                                                                  \
+            for (program += 2; groups > 0; groups--, program += 2) {                                                  \
+                const int64_t at = (int64_t)program[1] * W;                                                           \
+                v = plus_##S(v, scaled_##S(load_##S(value + at), program[0]));                                        \
+                a = plus_##S(a, scaled_##S(load_##S(slope + at), program[0]));                                        \
+            }                                                                                                         \
+            groups = *program++;                                                                                      \
+            for (; groups > 0; groups--, program += 3) {                                                              \
+                const int64_t at = (int64_t)program[1] * W, alt = (int64_t)program[2] * W;                            \
+                const lanes_##S x = load_##S(value + at), y = load_##S(value + alt);                                  \
+                const lanes_##S c = companion_##S(x, load_##S(slope + at), y, load_##S(slope + alt));                 \
+                v = plus_##S(v, scaled_##S(larger_##S(x, y), program[0]));                                            \
+                a = plus_##S(a, scaled_##S(c, program[0]));                                                           \
+            }                                                                                                         \
+            for (groups = *program++; groups > 0; groups--) {                                                         \
+                const double rolls = program[0];                                                                      \
+                const uint16_t *end = program + 2 + program[1];                                                       \
+                int64_t at = (int64_t)program[2] * W;                                                                 \
+                lanes_##S best = load_##S(value + at), companion = load_##S(slope + at);                              \
+                for (program += 3; program < end; program++) {                                                        \
+                    at = (int64_t)program[0] * W;                                                                     \
+                    const lanes_##S x = load_##S(value + at);                                                         \
+                    companion = companion_##S(best, companion, x, load_##S(slope + at));                              \
+                    best = larger_##S(best, x);                                                                       \
+                }                                                                                                     \
+                v = plus_##S(v, scaled_##S(best, rolls));                                                             \
+                a = plus_##S(a, scaled_##S(companion, rolls));                                                        \
+            }                                                                                                         \
+            v = scaled_##S(v, scale);                                                                                 \
+            a = scaled_##S(a, scale);                                                                                 \
+            if (state + 1 < states) {                                                                                 \
+                const lanes_##S x = load_##S(stop + state * W), limit = obey ? same_##S(0.0) : v;                     \
+                a = unless_##S(x, limit, a);                                                                          \
+                v = settled_##S(x, limit, v);                                                                         \
+            }                                                                                                         \
+            store_##S(value + state * W, v);                                                                          \
+            store_##S(slope + state * W, a);                                                                          \
+        }                                                                                                             \
+    }
+CS_ROUTINES(8, 8)
+CS_ROUTINES(1, 1)
+
+#endif

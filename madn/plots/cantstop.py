@@ -1,0 +1,123 @@
+"""Pictures of Can't Stop: how the two methods converge, and when to stop in the first turn."""
+
+from itertools import combinations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+
+from madn.games.cantstop import CantStop
+from madn.games.cantstop.first_turn import stored_turn
+from madn.games.cantstop.turns import Turn, Worth, estimates
+
+NEVER, UNREACHABLE = 0, -1
+
+
+def draw(name: str) -> Figure:
+    """Draw the picture called `name` in `madn.plots.PICTURES`."""
+    if name == "cantstop-newton":
+        return convergence()
+    _, _, sides, shortest = name.split("-")
+    return when_to_stop(CantStop(int(sides), int(shortest)))
+
+
+def convergence() -> Figure:
+    """The distance of the estimates from the first player's chance, iteration by iteration."""
+    turn, first_player = stored_turn(CantStop(3, 3))
+    figure = Figure(figsize=(6, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for method, label, marker in (("plain", "Algorithm 2", "."), ("newton", "Newton", "o")):
+        errors = [abs(x - first_player) for x, _ in estimates(turn, turn, method)]
+        shown = [error if error > 0 else np.nan for error in errors]
+        axes.plot(range(len(shown)), shown, marker=marker, label=label)
+        if np.isnan(shown[-1]):
+            axes.axvline(len(shown) - 1, color="gray", linewidth=0.7, linestyle=":")
+    axes.set_yscale("log")
+    axes.set_xlabel("iteration")
+    axes.set_ylabel("distance from the first player's chance")
+    axes.set_title("The component of the starting position, (3,3) Can't Stop")
+    axes.legend()
+    return figure
+
+
+def when_to_stop(game: CantStop) -> Figure:
+    """A panel for each choice of three columns: with how many steps in the longest of them one should stop."""
+    turn, first_player = stored_turn(game)
+    worth = turn.worth(1 - first_player)
+    choices = [c for c in combinations(range(game.columns), 3) if _first_of_two(game, c)]
+    across = 3 if len(choices) <= 6 else 5
+    down = -(-len(choices) // across)
+    figure = Figure(figsize=(2.3 * across + 0.9, 2.1 * down + 0.6), layout="constrained")
+    panels = figure.subplots(down, across, squeeze=False)
+    most = max(game.lengths)
+    shades = ["#f2f2f2", "#b2182b", *[f"#{k:02x}{k:02x}f0" for k in np.linspace(60, 215, most).astype(int)]]
+    colours, norm = ListedColormap(shades), BoundaryNorm(np.arange(-1.5, most + 1), most + 2)
+    for axes in panels.flat:
+        axes.set_visible(False)
+    for axes, columns in zip(panels.flat, choices, strict=False):
+        axes.set_visible(True)
+        image = _panel(axes, game, turn, worth, columns, colours, norm)
+    bar = figure.colorbar(image, ax=panels, ticks=range(-1, most + 1), shrink=0.8)
+    bar.ax.set_yticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
+    bar.set_label("fewest steps in the third column to stop with")
+    figure.suptitle(f"When to stop in the first turn of {game} Can't Stop")
+    return figure
+
+
+def _first_of_two(game: CantStop, columns: tuple[int, ...]) -> bool:
+    """Whether this choice comes first of the two that mirror each other."""
+    return columns <= tuple(sorted(game.columns - 1 - c for c in columns))
+
+
+def _panel(
+    axes: Axes,
+    game: CantStop,
+    turn: Turn,
+    worth: Worth,
+    columns: tuple[int, ...],
+    colours: ListedColormap,
+    norm: BoundaryNorm,
+) -> AxesImage:
+    third = max(columns, key=lambda c: (game.lengths[c], c))
+    across, up = (c for c in columns if c != third)
+    table = np.empty((game.lengths[up], game.lengths[across]), int)
+    for y, x in np.ndindex(table.shape):
+        stops = _stops(game, turn, worth, {across: x + 1, up: y + 1}, third)
+        table[y, x] = UNREACHABLE if stops is None else stops[0] if stops else NEVER
+        text = "" if stops is None else _ranges(stops) or "-"
+        axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if 0 <= table[y, x] <= 2 else "black")
+    image = axes.imshow(table, cmap=colours, norm=norm, origin="lower", aspect="auto")
+    axes.set_xticks(range(game.lengths[across]), [str(k + 1) for k in range(game.lengths[across])], fontsize=7)
+    axes.set_yticks(range(game.lengths[up]), [str(k + 1) for k in range(game.lengths[up])], fontsize=7)
+    axes.set_xlabel(f"steps in column {across + 2}", fontsize=7)
+    axes.set_ylabel(f"steps in column {up + 2}", fontsize=7)
+    axes.set_title(f"third: column {third + 2} ({game.lengths[third]} steps)", fontsize=8)
+    return image
+
+
+def _stops(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], third: int) -> list[int] | None:
+    """The steps in the third column with which stopping is at least as good; None if no rolls lead to any."""
+    found, possible = [], False
+    for height in range(1, game.lengths[third] + 1):
+        heights = {**steps, third: height}
+        markers = tuple(game.lengths[c] - heights[c] if c in heights else None for c in range(game.columns))
+        number = turn.number.get(markers)
+        if number is not None:
+            stop = turn.stops[number]
+            possible = True
+            if stop is not None and stop >= worth.roll[number]:
+                found.append(height)
+    return found if possible else None
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Ascending numbers, written like 2-4,7."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][-1] == number - 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)

@@ -1,0 +1,650 @@
+"""Can't Stop: rules and counts, the compiled solver against its plain twin, the laws of a solution, answers, files."""
+
+import itertools
+import json
+import shutil
+import sqlite3
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from madn.cli import main
+from madn.errors import (
+    CorruptBlockError,
+    FormatVersionError,
+    InvalidBoardError,
+    InvalidRulesError,
+    MadnError,
+    ResourceError,
+)
+from madn.games.cantstop import (
+    CantStop,
+    Component,
+    Position,
+    Solution,
+    kernels,
+    open_database,
+    read_roll,
+    rule28,
+    solve,
+    store,
+    twin,
+    write_database,
+)
+from madn.games.cantstop.checkpoint import Checkpoint
+from madn.games.cantstop.first_turn import first_turn, stored_turn
+from madn.games.cantstop.layout import Layout
+from madn.games.cantstop.turns import Turn, estimates, states, steps
+from madn.report import facts
+
+SMALL = [
+    CantStop(2, 1, to_win=2),
+    CantStop(2, 3, to_win=2),
+    CantStop(3, 1, 0),
+    CantStop(3, 1, 1),
+    CantStop(3, 1, 1, 2),
+    CantStop(4, 1, 0),
+]
+GAMES = [*SMALL, CantStop(3, 2, 0), CantStop(3, 1)]
+PRINTED = {(3, 1): (6_324, 634_756), (3, 2): (83_964, 20_834_282), (3, 3): (930_756, 453_310_692)}
+
+
+@cache
+def solved(game: CantStop, **way: Any) -> Solution:
+    return solve(game, **way)
+
+
+def squares(game: CantStop) -> st.SearchStrategy[Position]:
+    """Positions of an open game, with markers or without."""
+
+    @st.composite
+    def build(draw: Any) -> Position:
+        own, other, markers = [0] * game.columns, [0] * game.columns, [0] * game.columns
+        won, used = [0, 0], 0
+        for c, length in enumerate(game.lengths):
+            kind = draw(st.integers(0, 9))
+            if kind < 2 and won[kind] + 1 < game.to_win:
+                (own, other)[kind][c] = length
+                won[kind] += 1
+                continue
+            own[c], other[c] = draw(st.integers(0, length - 1)), draw(st.integers(0, length - 1))
+            if own[c] == other[c]:
+                own[c] = 0
+            if used < 3 and kind > 6:
+                markers[c], used = draw(st.integers(own[c] + 1, length)), used + 1
+        return Position(tuple(own), tuple(other), tuple(markers), game)
+
+    return build()
+
+
+# rules and counts
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_components_and_positions_are_counted_as_the_paper_counts(name: tuple[int, int]) -> None:
+    game = CantStop(*name)
+    assert (game.components, game.positions) == PRINTED[name]
+
+
+@pytest.mark.parametrize("game", SMALL, ids=str)
+def test_counts_are_those_of_an_enumeration(game: CantStop) -> None:
+    pairs = [[(x, y) for x in range(n) for y in range(n) if x != y or x == 0] + [None] for n in game.lengths]
+    components, placements = 0, 0
+    for board in itertools.product(*pairs):
+        left = [0 if p is None else n - p[0] for p, n in zip(board, game.lengths, strict=True)]
+        placed = sum(
+            np.prod([left[c] for c in chosen], dtype=int)
+            for size in range(4)
+            for chosen in itertools.combinations(range(game.columns), size)
+        )
+        weight = len(game.splits(board.count(None))) * (2 if board == board[::-1] else 1)
+        components, placements = components + weight, placements + weight * placed
+    owned = [[*p[:-1], "own", "other"] for p in pairs]
+    over = sum(max(board.count("own"), board.count("other")) >= game.to_win for board in itertools.product(*owned))
+    assert game.components == components // 2
+    assert game.positions == placements + 2 * over
+
+
+@pytest.mark.parametrize("sides", range(2, 7))
+def test_the_rolls_are_all_rolls(sides: int) -> None:
+    game = CantStop(sides, 1, 0, 2)
+    assert sum(count for count, _ in game.rolls) == sides**4
+    assert len(game.rolls) <= 128  # what the kernels have room for
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"sides": 7}, "2 to 6 sides"),
+        ({"sides": 1}, "2 to 6 sides"),
+        ({"shortest": 0}, "at least 1"),
+        ({"difference": -1}, "at least 0"),
+        ({"shortest": 15}, "at most 15"),
+        ({"sides": 2}, "ill-posed: .*1,024 components"),
+        ({"sides": 4, "to_win": 5}, "ill-posed"),
+        ({"sides": 3.0}, "whole number"),
+    ],
+)
+def test_rules_that_are_no_game_are_refused(settings: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidRulesError, match=words):
+        CantStop(**settings)
+
+
+def test_games_that_are_too_large_are_refused_before_the_work() -> None:
+    with pytest.raises(ResourceError, match="463,613,714,183,780,596 components"):
+        solve(CantStop(6, 3))
+    with pytest.raises(ResourceError, match="6,324 components"):
+        solve(CantStop(3, 1), memory=1000)
+
+
+def test_how_a_pair_of_sums_is_played() -> None:
+    left, free = (1, 3, 5, 3, 1), (None,) * 5
+
+    def played(markers: Any, *pairing: int) -> list[tuple[int, ...]]:
+        return [step.columns for step in steps(left, markers, pairing)]
+
+    assert played(free, 1, 3) == [(1, 3)]  # both sums must be played
+    assert played(free, 2, 2) == [(2, 2)]  # a double moves two steps
+    assert played(free, 0, 0) == [(0,)]  # or one, if only one is left
+    assert played((0, None, None, None, None), 0, 3) == [(3,)]  # a marker at the top moves no more
+    assert played((0, 2, None, None, None), 2, 3) == [(2,), (3,)]  # the last marker: the player chooses
+    assert played((0, 2, None, None, None), 1, 3) == [(1, 3)]
+    assert played((0, 2, 4, None, None), 3, 4) == []  # no marker left
+    assert played((0, 2, 4, None, None), 2, 3) == [(2,)]
+    assert steps((0, 3, 5, 3, 1), free, (0, 0)) == []  # a closed column is closed
+
+
+# notation
+
+
+@given(st.sampled_from([CantStop(3, 3), CantStop(4, 1), CantStop(6, 2)]).flatmap(squares))
+def test_a_position_and_its_text_are_inverses(position: Position) -> None:
+    assert Position.parse(str(position), position.game) == position
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "write OWN/OTHER"),
+        ("-", "write OWN/OTHER"),
+        ("-/-+", "no markers behind"),
+        ("4/-", "'4' is not COLUMN:STEPS"),
+        ("4:/-", "is not COLUMN:STEPS"),
+        ("٤:2/-", "is not COLUMN:STEPS"),
+        ("7:1/-", "no column 7"),
+        ("4:0/-", "0 steps"),
+        ("4:8/-", "column 4 has 7 steps, not 8"),
+        ("4:1,4:2/-", "written twice"),
+        ("4:2/4:2", "both players are on step 2"),
+        ("4:*/4:2", "column 4 is won"),
+        ("-/4:*+4:1", "column 4 is won"),
+        ("4:3/-+4:3", "not above"),
+        ("-/-+2:1,3:1,4:1,5:1", "at most 3 markers"),
+        ("2:*,3:*,4:*/-", "the game is over: the player to move"),
+        ("-/2:*,3:*,4:*", "the game is over: the opponent"),
+    ],
+)
+def test_texts_that_are_no_position_are_refused(text: str, words: str) -> None:
+    with pytest.raises(InvalidBoardError, match=words):
+        Position.parse(text, CantStop(3, 3))
+
+
+@pytest.mark.parametrize("text", ["", "112", "11234", "1124", "0123", "a123", "١١٢٣"])
+def test_texts_that_are_no_roll_are_refused(text: str) -> None:
+    with pytest.raises(MadnError, match="write four dice"):
+        read_roll(text, CantStop(3, 3))
+
+
+# the compiled code and its twin
+
+
+@pytest.mark.parametrize(
+    "game", [CantStop(2, 3, to_win=2), CantStop(3, 1), CantStop(4, 1, 0), CantStop(5, 1, 0)], ids=str
+)
+def test_the_kernels_know_the_same_moves(game: CantStop) -> None:
+    layout = Layout(game)
+    mask = (1 << game.columns) - 1
+    for rest in (mask, mask & ~2):
+        sets = kernels.column_sets(rest, game.columns)
+        placements = layout.placements(rest)
+        some = np.arange(0, len(placements), max(1, len(placements) // 20)).astype(np.int32)
+        turns, _, _ = kernels.make_turns(layout, rest, some, 1)
+        for k, own in enumerate(placements.squares[some].tolist()):
+            left = tuple((n - x) * (rest >> c & 1) for c, (n, x) in enumerate(zip(game.lengths, own, strict=True)))
+            order = [
+                tuple(
+                    None if not chosen >> c & 1 else dict(zip(columns, stepped, strict=True))[c]
+                    for c in range(game.columns)
+                )
+                for chosen in sets
+                for columns in [[c for c in range(game.columns) if chosen >> c & 1]]
+                for stepped in itertools.product(*(range(left[c]) for c in columns))
+            ]
+            program = turns.program(k)
+            assert len(program) == len(order)
+            for state in states(game, left):
+                lost, groups = program[order.index(state.markers)]
+                merged: dict[frozenset[Any], int] = {}
+                for count, options in state.groups:
+                    key = frozenset(states(game, left)[option].markers for option in options)
+                    merged[key] = merged.get(key, 0) + count
+                assert lost == state.lost
+                assert {frozenset(order[o] for o in options): count for count, options in groups} == merged
+
+
+def assert_the_twin_agrees(game: CantStop) -> None:
+    solution = solved(game)
+    found = twin.solve(game)
+    for (own, other, won, lost), (value, _) in found.items():
+        assert solution.anchor(own, other, won, lost) == pytest.approx(value, abs=1e-12)
+    start = (0,) * game.columns
+    assert solution.first_player == pytest.approx(found[start, start, 0, 0][0], abs=1e-12)
+
+
+@pytest.mark.parametrize("game", SMALL, ids=str)
+def test_the_twin_agrees_to_12_digits(game: CantStop) -> None:
+    assert_the_twin_agrees(game)
+
+
+@pytest.mark.slow
+def test_the_twin_agrees_to_12_digits_on_the_papers_first_game() -> None:
+    assert_the_twin_agrees(CantStop(3, 1))
+
+
+@pytest.mark.parametrize("game", [CantStop(3, 1), CantStop(3, 2, 0)], ids=str)
+def test_bits_depend_neither_on_threads_nor_lanes_nor_processor(game: CantStop) -> None:
+    expected = solved(game, threads=1).values
+    for way in [{"threads": 2}, {"threads": 3}, {"lanes": 1}, *({"build": name} for name in kernels.available())]:
+        assert np.array_equal(solve(game, **way).values, expected), way
+
+
+def test_a_large_level_may_be_shared_row_by_row() -> None:
+    """With many threads one class of a level is too much for one of them: the other way to share the work."""
+    assert np.array_equal(solve(CantStop(3, 2), threads=16).values, solved(CantStop(3, 2)).values)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_every_component_of_the_count_is_solved_once(game: CantStop) -> None:
+    assert solved(game).components == game.components
+    assert solved(game).table[1].sum() == game.components
+
+
+@pytest.mark.parametrize("game", SMALL, ids=str)
+def test_plain_iteration_comes_to_the_same_values(game: CantStop) -> None:
+    plain = solve(game, method="plain")
+    assert np.abs(plain.values - solved(game).values).max() < 1e-12
+    assert plain.iterations > solved(game).iterations
+
+
+# laws
+
+
+@given(squares(CantStop(3, 2)))
+@settings(max_examples=25)
+def test_the_value_of_a_component_is_what_its_turn_makes_of_it(position: Position) -> None:
+    component = Component(solved(CantStop(3, 2)), position)
+    assert component.worth.anchor == pytest.approx(component.anchors[0], abs=1e-14)
+
+
+@given(squares(CantStop(3, 2)))
+def test_mirrored_positions_are_worth_the_same_and_a_turn_is_worth_something(position: Position) -> None:
+    solution = solved(CantStop(3, 2))
+    won, lost = position.won
+    here = solution.anchor(position.own, position.other, won, lost)
+    assert solution.anchor(position.own[::-1], position.other[::-1], won, lost) == here
+    assert 0 <= 1 - solution.anchor(position.other, position.own, lost, won) < here <= 1
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
+def test_table_2_is_symmetric_and_has_nothing_below_its_diagonal(game: CantStop) -> None:
+    for table in solved(game).table:
+        assert np.array_equal(table, table[::-1, ::-1].T)
+        assert not np.triu(table, 1).any()
+
+
+def test_newton_converges_faster_than_plain_iteration() -> None:
+    turn, first_player = stored_turn(CantStop(3, 3))
+    fast, slow = (estimates(turn, turn, method, 200) for method in ("newton", "plain"))
+    assert fast[-1][0] == pytest.approx(first_player, abs=1e-15)
+    assert slow[-1][0] == pytest.approx(first_player, abs=1e-14)
+    assert len(fast) < 8 < 20 < len(slow)
+
+
+@pytest.mark.parametrize("game", [CantStop(3, 3), CantStop(4, 1)], ids=str)
+def test_the_stored_first_turns_are_solutions(game: CantStop) -> None:
+    turn, first_player = stored_turn(game)
+    worth = turn.worth(1 - first_player)
+    assert worth.anchor == pytest.approx(first_player, abs=1e-14)
+    assert len(turn.states) > 500
+
+
+# the rule of 28
+
+
+def test_the_points_of_the_rule_of_28() -> None:
+    game = CantStop(6, 3)
+    assert rule28.steps_worth(game) == [6, 5, 4, 3, 2, 1, 2, 3, 4, 5, 6]
+
+    def bonus(*columns: int) -> int:
+        return rule28.bonus(game, sum(1 << (c - 2) for c in columns))
+
+    assert [bonus(6, 8), bonus(6, 7, 8), bonus(6, 8, 10), bonus(3, 7, 11), bonus(2, 4, 6), bonus(3, 5, 7)] == [
+        0,
+        0,
+        -2,
+        2,
+        2,
+        6,
+    ]
+
+
+@pytest.mark.parametrize("points", [6, 12, 100])
+def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
+    """The first turn of role 0 in plain Python, from the values of the components around it."""
+    game = CantStop(3, 1)
+    ruled = solve(game, rule=points)
+    first, second = rule28.chances(ruled)
+    best = solved(game).first_player
+    assert 0 <= first <= best
+    assert 0 <= second <= 1 - best
+    assert ruled.components == 2 * game.components
+    everything, worth = (1 << game.columns) - 1, rule28.steps_worth(game)
+
+    class Best:
+        """What role 0 is left with after stopping: the opponent has role 1."""
+
+        def anchor(self, own: Any, other: Any, won: int, lost: int) -> float:
+            mask, mover, waiting = ruled.layout.ranks(own, other)
+            return ruled.layout.value(ruled.values[1], mask, lost, mover, waiting)
+
+    def stop(markers: Any) -> float | None:
+        after = twin.stop_leads_to(game, (0,) * 5, (0,) * 5, markers)
+        assert after is not None
+        return 1 - Best().anchor(after[1], after[0], 0, after[2]) if after[2] < game.to_win else 1.0
+
+    class Obedient(Turn):
+        """Stops at so many points and not before, unless that wins."""
+
+        def worth(self, fail: float) -> Any:
+            rolls, best = [], []
+            for state, value in zip(self.states, self.stops, strict=True):
+                total = state.lost * fail
+                total += sum(count * max(best[o] for o in options) for count, options in state.groups)
+                rolls.append(total / game.sides**4)
+                placed = [c for c in range(game.columns) if state.markers[c] is not None]
+                score = rule28.bonus(game, sum(1 << c for c in placed))
+                score += sum(worth[c] * (game.lengths[c] - state.markers[c] + 1) for c in placed)
+                stopping = value is not None and (score >= points or value == 1.0)
+                best.append(value if stopping else rolls[-1])
+            return rolls[-1]
+
+    turn = Obedient(game, game.lengths, stop)
+    fail = 1 - ruled.layout.value(ruled.values[1], everything, 0, 0, 0)
+    assert turn.worth(fail) == pytest.approx(first, abs=1e-13)
+
+
+# answers
+
+
+def test_answers_for_a_position() -> None:
+    game = CantStop(3, 2)
+    position = Position.parse("3:1,4:2/4:3,5:2+4:3,6:1", game)
+    component = Component(solved(game), position)
+    answer = component.answer(position)
+    assert answer.stop is None  # the opponent is on step 3 of column 4
+    assert position.blocked == [4]
+    assert answer.action == "roll"
+    moves = component.moves(position, read_roll("1123", game))
+    assert [option.win for option in moves] == sorted((option.win for option in moves), reverse=True)
+    assert {option.move.pairing for option in moves} == {(2, 5), (3, 4)}
+    for option in moves:
+        assert component.answer(option.move.position).win == option.win
+    mean = 0.0
+    for dice in itertools.product(range(1, 4), repeat=4):
+        options = component.moves(position, dice)
+        mean += (options[0].win if options else component.anchors[1]) / 81
+    assert mean == pytest.approx(answer.roll, abs=1e-13)
+
+
+def test_winning_the_last_column_does_not_end_a_turn_on_an_opponents_square() -> None:
+    game = CantStop(3, 2)
+    position = Position.parse("2:*,3:*/4:2+4:2,6:*", game)
+    assert Component(solved(game), position).answer(position).stop is None
+    free = Position.parse("2:*,3:*/4:2+4:3,6:*", game)
+    assert Component(solved(game), free).answer(free).stop == 1.0
+
+
+def test_markers_that_no_roll_leads_to_are_refused() -> None:
+    game = CantStop(3, 2)
+    position = Position.parse("-/-+4:1", game)  # the other pair of dice moves too
+    with pytest.raises(MadnError, match="no rolls lead"):
+        Component(solved(game), position).answer(position)
+
+
+# files
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    write_database(tmp_path / "db", solved(CantStop(3, 1)))
+    return tmp_path / "db"
+
+
+def test_a_database_answers_as_the_solution_it_was_made_from(database: Path) -> None:
+    game, solution, opened = CantStop(3, 1), solved(CantStop(3, 1)), open_database(database)
+    opened.verify()
+    assert opened.game == game
+    assert np.array_equal(np.concatenate([opened.block(k) for k in range(len(opened._blocks))]), solution.values[0])
+    assert opened.first_player == solution.first_player
+    assert opened.provenance["components"] == game.components
+    position = Position.parse("4:2/3:1", game)
+    assert Component(opened, position).worth.best == Component(solution, position).worth.best
+    write_database(database, solved(CantStop(3, 1, 1)))  # takes its place
+    assert open_database(database).game == CantStop(3, 1, 1)
+    assert sorted(path.name for path in database.parent.iterdir()) == ["db"]
+
+
+def damage(path: Path, statement: str) -> None:
+    connection = sqlite3.connect(path / "catalogue.sqlite")
+    connection.executescript(statement)
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE cantstop SET value = 2 WHERE name = 'sides'", "ill-posed"),
+        ("UPDATE cantstop SET value = 6 WHERE name = 'sides'", "cannot have been solved"),
+        ("UPDATE cantstop SET value = 2 WHERE name = 'shortest'", "not those of the game"),
+        ("DELETE FROM cantstop WHERE name = 'to_win'", "to_win"),
+        ("DELETE FROM blocks WHERE block = 0", "not those of the game"),
+        ("UPDATE blocks SET length = length + 1 WHERE block = 0", "do not f"),
+        ("UPDATE blocks SET offset = -1 WHERE block = 0", "do not follow"),
+        ("UPDATE blocks SET length = 1 << 40", "do not follow"),
+        ("UPDATE files SET name = '../secret'", "should not have"),
+        ("UPDATE provenance SET value = '{'", "damaged"),
+        ("DROP TABLE provenance", "no table provenance"),
+        ("DROP TABLE blocks; CREATE VIEW blocks AS SELECT 1", "no table blocks"),
+        ("DROP TABLE cantstop", "not of Can't Stop"),
+        ("PRAGMA application_id = 7", "not a catalogue of madn"),
+    ],
+)
+def test_a_damaged_catalogue_is_refused(database: Path, statement: str, words: str) -> None:
+    damage(database, statement)
+    with pytest.raises(CorruptBlockError, match=words):
+        open_database(database)
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_other_formats_are_refused(database: Path, version: int) -> None:
+    damage(database, f"PRAGMA user_version = {version}")
+    with pytest.raises(FormatVersionError, match=f"format {version} is too"):
+        open_database(database)
+
+
+def test_damaged_frames_are_refused(database: Path) -> None:
+    values = database / "values-0000.madn"
+    content = bytearray(values.read_bytes())
+    content[100] ^= 1
+    values.write_bytes(content)
+    with pytest.raises(CorruptBlockError, match="block 0: the digest"):
+        open_database(database).verify()
+    damage(
+        database,
+        f"UPDATE blocks SET digest = '{store.frame_digest(bytes(content[: _length(database)]))}' WHERE block = 0",
+    )
+    with pytest.raises(CorruptBlockError, match="block 0: the frame"):
+        open_database(database).verify()
+    values.unlink()
+    values.symlink_to(database / "catalogue.sqlite")
+    with pytest.raises(CorruptBlockError, match="block 0"):
+        open_database(database).verify()
+
+
+def _length(database: Path) -> int:
+    connection = sqlite3.connect(database / "catalogue.sqlite")
+    found: int = connection.execute("SELECT length FROM blocks WHERE block = 0").fetchone()[0]
+    connection.close()
+    return found
+
+
+def test_numbers_that_are_no_probabilities_are_refused() -> None:
+    for bad in (np.nan, -0.1, 1.5):
+        with pytest.raises(CorruptBlockError, match="no probabilities"):
+            store._decode(store._encode(np.array([0.5, bad]), 7, 1), 7, 2)
+    with pytest.raises(CorruptBlockError, match="not the one"):
+        store._decode(store._encode(np.array([0.5, 0.5]), 7, 1), 8, 2)
+
+
+def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorruptBlockError, match="no database here"):
+        open_database(tmp_path)
+    (tmp_path / "catalogue.sqlite").write_bytes(b"not SQLite" * 100)
+    with pytest.raises(CorruptBlockError, match="damaged, or not a catalogue"):
+        open_database(tmp_path)
+
+
+def test_a_solve_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    game, file = CantStop(3, 1), tmp_path / "state"
+    monkeypatch.setattr("madn.games.cantstop.checkpoint.PAUSE", 0.0)
+    monkeypatch.setattr(Checkpoint.__init__, "__defaults__", (0.0,))
+    calls = 0
+
+    def stop(fraction: float, text: str) -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 150:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solve(game, checkpoint=file, progress=stop)
+    assert file.exists()
+    with pytest.raises(CorruptBlockError, match="another solve"):
+        solve(CantStop(3, 1, 1), checkpoint=file)
+    solution = solve(game, checkpoint=file)
+    assert np.array_equal(solution.values, solved(game).values)
+    assert solution.components == game.components
+    assert np.array_equal(solution.table, solved(game).table)
+    assert not file.exists()
+    file.write_bytes(b"PK\x03\x04 nonsense")
+    with pytest.raises(CorruptBlockError, match="not a checkpoint"):
+        solve(game, checkpoint=file)
+
+
+# what is printed
+
+
+def test_the_report_agrees_with_table_1() -> None:
+    found = list(facts("cantstop"))
+    table = [fact for fact in found if fact.what.startswith("Table 1")]
+    assert len(table) == 8
+    assert all(fact.agrees for fact in table)
+
+
+@pytest.mark.slow
+def test_the_papers_third_game() -> None:
+    """(3,3): the first player's chance, Table 2 but for two cells at a rounding boundary, the stored first turn."""
+    found = [fact for fact in facts("cantstop", full=True) if "3,3" in fact.what or "Table 2" in fact.what]
+    wrong = [fact for fact in found if not fact.agrees]
+    assert len(found) == 12
+    assert {fact.published for fact in wrong} <= {3.37, 3.83}
+    for fact in wrong:
+        assert fact.ours == pytest.approx(fact.published, abs=0.0052)
+    ours = next(fact.ours for fact in found if "first player" in fact.what)
+    assert stored_turn(CantStop(3, 3))[1] == pytest.approx(ours, abs=1e-12)
+
+
+def test_what_is_kept_of_a_first_turn_is_that_of_the_solution() -> None:
+    kept = first_turn(solved(CantStop(3, 2)))
+    turn, _ = stored_turn(CantStop(3, 3))
+    assert kept["first_player"] == solved(CantStop(3, 2)).first_player
+    assert len(kept["stops"]) == len(states(CantStop(3, 2), CantStop(3, 2).lengths)) - 1
+    assert len(turn.stops) == len(states(CantStop(3, 3), CantStop(3, 3).lengths))
+
+
+# the command
+
+
+def test_the_command_answers_from_a_database(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cantstop", "--db", str(database), "--position", "3:1/4:1", "--roll", "1123", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["components"], found["positions"]) == PRINTED[3, 1]
+    assert found["first_player"] == solved(CantStop(3, 1)).first_player
+    answer = found["position"]
+    assert answer["text"] == "3:1/4:1"
+    assert answer["win"] == answer["anchors"][0]
+    assert answer["stop"] is None
+    assert [move["win"] for move in answer["moves"]] == sorted((m["win"] for m in answer["moves"]), reverse=True)
+
+
+def test_the_command_writes_a_database_and_plays_the_rule(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "two"
+    line = ["cantstop", "--sides", "2", "--shortest", "2", "--to-win", "2", "--out", str(out), "--rule", "8", "--json"]
+    assert main(line) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rule"]["first"] + found["rule"]["loss_first"] == pytest.approx(found["first_player"])
+    assert min(found["rule"]["loss_first"], found["rule"]["loss_second"]) >= 0
+    assert open_database(out).first_player == found["first_player"]
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "words"),
+    [
+        ("--sides 2 --shortest 3", 2, "ill-posed"),
+        ("--sides 6", 3, "463,613,714,183,780,596 components"),
+        ("--sides 5 --shortest 1 --memory 1G", 3, "19,000,798,799 components"),
+        ("--sides 3 --shortest 1 --roll 1123", 2, "--roll needs a --position"),
+        ("--sides 3 --shortest 1 --position 4", 2, "write OWN/OTHER"),
+        ("--sides 3 --shortest 1 --position -/- --roll 9999", 2, "four dice"),
+        ("--db DB --sides 4", 2, "holds (3,1)"),
+        ("--db DB --out x", 2, "--db answers"),
+        ("--db NOWHERE", 3, "no database here"),
+        ("--sides 3 --shortest 1 --threads 0", 2, "at least 1"),
+        ("--sides 3 --shortest 1 --method guess", 2, "guess"),
+    ],
+)
+def test_bad_input_is_one_line(
+    line: str, status: int, words: str, database: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words_of_line = line.replace("DB", str(database)).replace("NOWHERE", str(database / "none")).split()
+    assert main(["cantstop", *words_of_line]) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert words in err
+
+
+def test_a_database_of_ludo_is_told_apart(tmp_path: Path) -> None:
+    from importlib.resources import files
+
+    with pytest.raises(CorruptBlockError, match="not of Can't Stop"):
+        open_database(Path(str(files("madn").joinpath("data", "two-pieces"))))
+    shutil.copytree(str(files("madn").joinpath("data", "two-pieces")), tmp_path / "ludo")
+    write_database(tmp_path / "ludo", solved(CantStop(2, 1, to_win=2)))  # a database may take the place of another
+    assert open_database(tmp_path / "ludo").game == CantStop(2, 1, to_win=2)
