@@ -81,7 +81,8 @@ def extension(name):
     )
 
 
-names = ["_core", "_blocks", "_sweep", "_thesis", "_readout", "_choice", "_match"] + (["_sweep_avx2"] if AVX2 else [])
+names = ["_core", "_blocks", "_sweep", "_thesis", "_readout", "_choice", "_match", "_policy"]
+names += ["_sweep_avx2"] if AVX2 else []
 
 setup(
     ext_modules=cythonize([extension(name) for name in names], compiler_directives=DIRECTIVES),

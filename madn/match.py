@@ -7,8 +7,10 @@ of its own, and a player that draws lots draws them from the same generator.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import sqrt
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from madn import _match
 from madn._choice import Policy
@@ -71,7 +73,7 @@ def compiled(player: Player, rules: Rules) -> Policy | None:
     return None
 
 
-def _table(player: OptimalPlayer, positions: int) -> "np.ndarray[tuple[int], np.dtype[np.float64 | np.uint32]]":
+def _table(player: OptimalPlayer, positions: int) -> NDArray[Any]:
     """Every value of the player's database, by ID."""
     fine = positions <= FINE_POSITIONS
     values = np.empty(positions, np.float64 if fine else np.uint32)

@@ -10,6 +10,9 @@ from collections.abc import Sequence
 import click
 
 from madn.cli.boards import moves, rank, unrank
+from madn.cli.games import analyse_game
+from madn.cli.match import match, players
+from madn.cli.play import play
 from madn.cli.plot import plot
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
@@ -71,7 +74,10 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank, reproduce, plot):
+for command in (
+    *(solve, plan, info, win, best_move, analyse, moves, rank, unrank),
+    *(players, match, play, analyse_game, reproduce, plot),
+):
     commands.add_command(command)
 
 
