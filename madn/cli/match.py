@@ -56,7 +56,7 @@ def match(
 
     rules = Rules(pieces, squares)
     board = Board.start(rules) if start is None else Board.parse(start, rules)
-    if table and first or not table and not (first and second):
+    if bool(first and second) == table or (table and first):
         raise click.UsageError("give two players, or --table")
     if exact and games:
         raise click.UsageError("--exact plays no games; leave out --games")
