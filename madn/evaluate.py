@@ -22,10 +22,11 @@ from madn.match import FINE_POSITIONS, compiled
 from madn.players import Player
 from madn.rules import DIE, Rules
 from madn.solver.components import finish_zones
-from madn.solver.plan import available_memory, component_positions
+from madn.solver.plan import available_memory, component_positions, side_size
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3
+MOST_POSITIONS = 300_000_000  # of the endgames of a larger game
 FINE_TOLERANCE, COARSE_TOLERANCE = 1e-14, 2e-9
 MOST_SWEEPS = 2000
 PARALLEL = 100_000  # pairs of states that are worth starting threads for
@@ -73,6 +74,31 @@ class Evaluation:
         own, other = ranking.unrank_many(np.arange(ranking.positions))
         return self._look_up(own, other, first)
 
+    def worst_for_first(self) -> tuple[Board, float]:
+        """The open board that is worst for `first`, to move, among those computed, and its winning probability."""
+        return self._extreme(0)
+
+    def best_for_second(self) -> tuple[Board, float]:
+        """The open board that is best for `second`, to move, among those computed, and its winning probability."""
+        board, win = self._extreme(1)
+        return Board(board.other, board.own, self.rules), 1 - win
+
+    def _extreme(self, mover: int) -> tuple[Board, float]:
+        """Where `first` wins least often, its side as the own one: with `first` (0) or `second` (1) to move."""
+        found = (2.0, Board.start(self.rules))
+        S = np.uint64(self.rules.squares)
+        for (f, g), values in self._values.items():
+            rows, columns = self._sides[f], self._sides[g]
+            wins = np.where(
+                (rows.turned[:, None] & columns.masks) == 0, _floats(values[mover]).reshape(rows.size, -1), 2
+            )
+            at = int(np.argmin(wins))
+            if wins.flat[at] < found[0]:
+                masks = rows.masks[at // columns.size] | np.uint64(f) << S, columns.masks[at % columns.size]
+                board = Board.from_masks(int(masks[0]), int(masks[1] | np.uint64(g) << S), self.rules)
+                found = float(wins.flat[at]), board
+        return found[1], found[0]
+
     def _look_up(self, own: NDArray[np.uint64], other: NDArray[np.uint64], first: bool) -> NDArray[np.float64]:
         S, done = np.uint64(self.rules.squares), (1 << self.rules.pieces) - 1
         main = np.uint64((1 << self.rules.squares) - 1)
@@ -83,6 +109,8 @@ class Evaluation:
                 here = np.flatnonzero(zones == (f << self.rules.pieces | g))
                 if not len(here):
                     continue
+                if ((f, g) if first else (g, f)) not in self._values:
+                    raise RulesMismatchError("this position was not computed: it cannot come after the start")
                 a, b = self._sides[f].index(own[here] & main), self._sides[g].index(other[here] & main)
                 if first:
                     wins[here] = _floats(self._values[f, g][0][a.astype(np.int64) * self._sides[g].size + b])
@@ -95,11 +123,40 @@ def _floats(stored: Matrix) -> NDArray[np.float64]:
     return stored.astype(np.float64) if stored.itemsize == 8 else stored * 2.0**-32
 
 
-def memory_needed(rules: Rules) -> int:
-    """Bytes for the values of all components and the players' moves in the largest, or for a table of values."""
-    sizes = [Side(rules, f).size for f in (0, 1)] if rules.pieces > 1 else [Side(rules, 0).size]
+def _reachable(rules: Rules, zone: int) -> list[int]:
+    """The finish zones that can come after one, itself included, the full one not."""
+    found, new = {zone}, [zone]
+    while new:
+        after = {f for f in Side(rules, new.pop()).moves.exits if f != TERMINAL} - found
+        found |= after
+        new += after
+    return sorted(found)
+
+
+def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
+    """The components that are needed, most advanced first."""
+
+    def order(pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
+        count = sum(zone.bit_count() for zone in pair)
+        squares = sum(i for zone in pair for i in range(rules.pieces) if zone >> i & 1)
+        return -count, -squares, pair
+
+    if start is None:
+        rows = columns = list(finish_zones(rules))
+    elif start.winner is not None:
+        return []
+    else:
+        rows, columns = (_reachable(rules, mask >> rules.squares) for mask in start.masks)
+    return sorted(((f, g) for f in rows for g in columns), key=order)
+
+
+def memory_needed(rules: Rules, pairs: list[tuple[int, int]]) -> int:
+    """Bytes for the values of these components, the players' moves in the largest, and a table of values."""
+    size = {f: side_size(rules, f) for f in finish_zones(rules)}
+    slots = [size[f] * size[g] for f, g in pairs]
     word = 8 if rules.positions <= FINE_POSITIONS else 4
-    return 3 * word * rules.positions + 2 * 4 * sizes[0] ** 2 + (64 << 20)
+    table = word * rules.positions if rules.pieces <= MOST_PIECES else 0
+    return 2 * word * sum(slots) + 2 * 4 * max(slots, default=0) + table + (64 << 20)
 
 
 def evaluate(
@@ -109,26 +166,37 @@ def evaluate(
     tolerance: float | None = None,
     threads: int | None = None,
     progress: Progress = lambda fraction, text: None,
+    start: Board | None = None,
 ) -> Evaluation:
     """Compute the result of `first` against `second` from every position; None plays the best answer to the other.
 
-    Up to three pieces. Values are good to about the tolerance (the residual) times the length of a game.
+    Up to three pieces. With `start`, an open board with `first` as its own side, only what can come after it is
+    computed (whoever is to move there): endgames of four pieces too. Values are good to about the tolerance (the
+    residual) times the length of a game.
     """
-    if rules.pieces > MOST_PIECES:
-        raise ResourceError(f"exact results go up to {MOST_PIECES} pieces, not {rules.pieces}; play games instead")
-    free = available_memory()
-    if free is not None and memory_needed(rules) > free:
-        raise ResourceError(f"this needs {memory_needed(rules) >> 20} MiB of memory, and {free >> 20} MiB are free")
+    if start is not None and start.rules != rules:
+        raise RulesMismatchError(f"the board is of {start.rules}, the game of {rules}")
+    if rules.pieces > MOST_PIECES + 1:
+        raise ResourceError(f"exact results go up to {MOST_PIECES + 1} pieces, not {rules.pieces}; play games instead")
+    pairs = _pairs(rules, start)
+    sizes = [component_positions(rules, f, g) for f, g in pairs]
+    if rules.pieces > MOST_PIECES and sum(sizes) > MOST_POSITIONS:
+        raise ResourceError(
+            f"exact results go up to {MOST_PIECES} pieces, and with {rules.pieces} to endgames; play games instead"
+        )
     fine = rules.positions <= FINE_POSITIONS
+    needed = memory_needed(rules, pairs)
+    free = available_memory()
+    if free is not None and needed > free:
+        raise ResourceError(f"this needs {needed >> 20} MiB of memory, and {free >> 20} MiB are free")
     work = _Work(
         rules,
         (_chooser(first, rules), _chooser(second, rules)),
         np.float64 if fine else np.uint32,
         tolerance or (FINE_TOLERANCE if fine else COARSE_TOLERANCE),
         threads or max_threads(),
+        pairs,
     )
-    pairs = sorted(((f, g) for f in finish_zones(rules) for g in finish_zones(rules)), key=work.order)
-    sizes = [component_positions(rules, f, g) for f, g in pairs]
     done = 0
     for (f, g), size in zip(pairs, sizes, strict=True):
         for part in work.solve(f, g):
@@ -164,19 +232,14 @@ class _Work:
         dtype: type,
         tolerance: float,
         threads: int,
+        pairs: list[tuple[int, int]],
     ) -> None:
         self.rules, self.choosers, self.dtype, self.threads = rules, choosers, dtype, threads
         self.tolerance = tolerance
-        self.sides = {f: Side(rules, f) for f in finish_zones(rules)}
+        self.sides = {f: Side(rules, f) for f in sorted({zone for pair in pairs for zone in pair})}
         self.tables = {f: _table(side) for f, side in self.sides.items()}
         self.values: dict[tuple[int, int], tuple[Matrix, Matrix]] = {}
         self.residual, self.sweeps = 0.0, 0
-
-    def order(self, pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
-        """Most advanced finish zones first."""
-        count = sum(zone.bit_count() for zone in pair)
-        squares = sum(i for zone in pair for i in range(self.rules.pieces) if zone >> i & 1)
-        return -count, -squares, pair
 
     def solve(self, f: int, g: int) -> Iterator[float]:
         """Sweep one component until its residual is within the tolerance; yields the part that is done, roughly."""

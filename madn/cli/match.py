@@ -125,10 +125,10 @@ def _exact(first: "Player | None", second: "Player | None", board: Board, thread
     from madn.evaluate import evaluate
 
     with ProgressBar("computing") as progress:
-        found = evaluate(board.rules, first, second, threads=threads, progress=progress)
+        found = evaluate(board.rules, first, second, threads=threads, progress=progress, start=board)
     return {
         "exact": found.first_wins(board),
-        "as_second": 1 - found.second_wins(board),
+        "as_second": 1 - found.second_wins(Board(board.other, board.own, board.rules)),
         "residual": found.residual,
         "sweeps": found.sweeps,
     }

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 PICTURES: dict[str, tuple[str, str]] = {
     "positions": ("ludo", "positions of German Ludo for 1 to 6 pieces (Figure 4.1 of the thesis)"),
+    "ratios": ("ludo", "winning probabilities by distance-to-finish ratio, 2 pieces (Figure 4.3)"),
+    "averaged": ("ludo", "averaged winning probabilities and the regression polynomial (Figure 4.4)"),
+    "convergence": ("ludo", "positions that change in each sweep (Figure 5.1)"),
+    "extremes": ("ludo", "the worst and the best positions for 1 to 4 pieces (Figure 5.2)"),
+    "values": ("ludo", "how often each winning probability occurs"),
+    "cross-table": ("ludo", "all players with rules against each other, 4 pieces"),
 }
 
 
