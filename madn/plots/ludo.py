@@ -168,9 +168,11 @@ def _draw_board(axes: Axes, board: Board) -> None:
     axes.set_ylim(cells.height - 0.3, -0.7)
     for cell in cells.bottom.path[: board.rules.squares]:
         axes.add_patch(Circle(cell, 0.4, fc="white", ec=GREY, lw=0.6))
-    for seat in seats(board.own, board.other, board.rules, False):
+    both = seats(board.own, board.other, board.rules, False)
+    for seat in both:
         for cell in (seat.side.path[0], *seat.side.path[board.rules.squares :], *seat.side.box):
             axes.add_patch(Circle(cell, 0.4, fc=seat.pale, ec=seat.dark, lw=0.6))
+    for seat in both:
         taken = [seat.side.path[square] for square in seat.squares] + list(seat.side.box[: seat.boxed])
         for x, y in taken:
             axes.add_patch(Circle((x, y), 0.32, fc=seat.colour, ec=seat.dark, lw=0.8))
