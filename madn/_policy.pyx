@@ -85,7 +85,7 @@ cdef class Component:
         self._table(&self.b, b, [(L, R, b["size"]), *b_exits], b_policy)
 
     cdef int _table(self, Table* t, side, exits, policy) except -1:
-        cdef const uint64_t[::1] masks = side["masks"], turned = side["turned"]
+        cdef const uint64_t[::1] masks = side["masks"], facing = side["turned"]
         cdef const int32_t[:, ::1] without = side["without"]
         cdef const int32_t[::1] first = side["first"], row = side["row"]
         cdef const int8_t[::1] kind = side["kind"], end = side["end"], lost = side["lost"], six = side["lost_six"]
@@ -93,7 +93,7 @@ cdef class Component:
         if len(exits) > MOST_EXITS or self.pieces > BITS:
             raise ValueError("the game is too large")
         t.size = len(masks)
-        t.masks, t.turned, t.without = &masks[0], &turned[0], &without[0, 0]
+        t.masks, t.turned, t.without = &masks[0], &facing[0], &without[0, 0]
         t.first, t.kind, t.row, t.end = &first[0], &kind[0], &row[0], &end[0]
         t.lost, t.lost_six = &lost[0], &six[0]
         for k, (after, again, columns) in enumerate(exits):
@@ -219,8 +219,9 @@ cdef double column_moves(const Table* A, const Table* B, int P, int64_t a, int64
     return total
 
 
-cdef void fill_row(const Chooser* chooser, int S, int P, const uint64_t* movers, const uint64_t* others, int64_t a, int64_t n,
-                   bint column_moves, uint32_t* out) noexcept nogil:
+cdef void fill_row(const Chooser* chooser, int S, int P, const uint64_t* movers, const uint64_t* others, int64_t a,
+                   int64_t n, bint column_moves, uint32_t* out) noexcept nogil:
+    """The sets of moves of one row of pairs of states."""
     cdef OwnMove moves[MAX_CHOICES]
     cdef int64_t b
     cdef uint64_t own, other

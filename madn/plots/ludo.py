@@ -15,7 +15,7 @@ from madn.match import simulate
 from madn.players import PLAYERS, RulePlayer
 from madn.rules import Rules
 from madn.solver import make_plan, solve
-from madn.startvalues import CHUNKS, guessed, spread, sweeps
+from madn.startvalues import CHUNKS, balanced, guessed, spread, sweeps
 
 BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"
 
@@ -111,7 +111,7 @@ def averaged() -> Figure:
 
 
 def convergence() -> Figure:
-    """Figure 5.1: how many positions change in each sweep of the thesis' algorithm, from two kinds of start values."""
+    """Figure 5.1: how many positions change in each sweep of the thesis' algorithm, from several start values."""
     figure = Figure(figsize=(6.5, 4), layout="constrained")
     axes = figure.add_subplot()
     one = spread(Rules(pieces=1), solved(1)).polynomial()
@@ -119,6 +119,7 @@ def convergence() -> Figure:
     for name, polynomial, colour in (
         ("from 0.5 everywhere", np.array([0.5]), BLUE),
         ("from the polynomial of the one-piece game", one, RED),
+        ("from its symmetrical part", balanced(one), GREEN),
     ):
         changes = sweeps(rules, guessed(rules, polynomial))
         axes.plot(range(1, len(changes) + 1), changes, ".-", color=colour, label=f"{name}: {len(changes)} sweeps")
