@@ -81,7 +81,7 @@ def extension(name):
     )
 
 
-names = ["_core", "_blocks", "_sweep", "_thesis", "_readout", "_choice", "_match", "_policy"]
+names = ["_core", "_blocks", "_sweep", "_thesis", "_readout", "_choice", "_match", "_evaluate"]
 names += ["_sweep_avx2"] if AVX2 else []
 
 setup(

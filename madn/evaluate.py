@@ -1,7 +1,7 @@
 """The exact result of two players against each other, from every position: no games, no chance.
 
 The sweeps are those of the solver with the choice of a move replaced by what the player takes: component after
-component of finish zones, most advanced first, each until it settles (`madn/_policy.pyx`). A player `None` answers the
+component of finish zones, most advanced first, each until it settles (`madn/_evaluate.pyx`). A player `None` answers the
 other one as well as possible: its result says how much the other can be exploited.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _policy
+from madn import _evaluate
 from madn._choice import Policy
 from madn._core import Ranking, max_threads, move_table
 from madn.board import Board
@@ -247,7 +247,7 @@ class _Work:
         half = 0.5 if self.dtype is np.float64 else 1 << 31
         L: Matrix = np.full(rows.size * columns.size, half, self.dtype)
         R = L.copy()
-        component = _policy.Component(
+        component = _evaluate.Component(
             self.rules.pieces,
             self.tables[f],
             self.tables[g],
@@ -272,7 +272,7 @@ class _Work:
         self.values[f, g] = L, R
         self.residual, self.sweeps = max(self.residual, residual), max(self.sweeps, sweeps)
 
-    def _pass(self, component: _policy.Component, rows: Side, examine: bool) -> float:
+    def _pass(self, component: _evaluate.Component, rows: Side, examine: bool) -> float:
         most = 0.0
         for begin, end in pairwise(rows.class_start.tolist()):
             threads = self.threads if (end - begin) * component.columns >= PARALLEL else 1
@@ -299,7 +299,7 @@ class _Work:
         b = self.sides[g].masks | np.uint64(g) << S
         sets = np.zeros(len(a) * len(b), np.uint32)
         if isinstance(chooser, Policy):
-            _policy.fill(chooser, a, b, player == 1, sets, self.threads)
+            _evaluate.fill(chooser, a, b, player == 1, sets, self.threads)
             return sets
         for i, j in np.argwhere(self.sides[f].turned[:, None] & self.sides[g].masks[None, :] == 0).tolist():
             masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
