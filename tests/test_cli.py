@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -87,6 +88,12 @@ CONTRACT = {
     "pig --target 20 --variant difference --state 3,5,4": "start states residual value roll hold action",
     "cantstop --sides 3 --shortest 1": "components positions first_player seconds",
     "cantstop --sides 2 --to-win 2 --shortest 2 --position -/- --roll 1112": "position",
+    "players": "players features",
+    "match fpoc random --games 2000": "first second board first_wins games standard_error",
+    "match fpoc best --exact --pieces 1": "first second board exact as_second residual",
+    "match --table --games 50 --pieces 1": "players games matches",
+    "play fpoc random --pieces 1 --seed 1": "result plies seed record",
+    "analyse-game GAME": "result start end moves first second",
     "reproduce --only ludo": "source what published ours agrees note",
     "reproduce --only pig": "source what published ours agrees note",
     "reproduce --only wubbel": "source what published ours agrees note",
@@ -97,7 +104,13 @@ CONTRACT = {
 @pytest.fixture
 def command_line(small: Path, tmp_path: Path) -> Callable[[str], list[str]]:
     """The words of a line of the contract, with a database and a directory put in."""
-    return lambda line: line.replace("DB", str(small)).replace("TMP", str(tmp_path)).split()
+    record = tmp_path / "game.txt"
+    record.write_text(GAME, encoding="utf-8")
+    places = {"DB": small, "TMP": tmp_path, "GAME": record}
+    return lambda line: re.sub("DB|TMP|GAME", lambda found: str(places[found[0]]), line).split()
+
+
+GAME = "madn game\npieces: 2\nsquares: 40\nfirst: A\nsecond: B\nstart: 3,17/0\nresult: unfinished\n\n1 first 4 17-21\n"
 
 
 def fields(found: Any) -> set[str]:
@@ -218,6 +231,52 @@ def test_wrong_words_for_verify_and_compress(words: str, run: Run, command_line:
     assert (status, out) == (2, "")
     assert err.count("\n") == 1
     assert not (tmp_path / "new").exists()
+
+
+def test_a_match_is_played_or_computed(answer: Any) -> None:
+    played = answer("match", "fpoc", "random", "--pieces", 1, "--games", 5000, "--seed", 4)
+    exact = answer("match", "fpoc", "random", "--pieces", 1, "--exact")
+    assert abs(played["first_wins"] - exact["exact"]) < 4 * played["standard_error"]
+    assert exact["exact"] == pytest.approx(0.530736, abs=1e-6)  # one piece leaves no choice
+    assert exact["exact"] + exact["as_second"] == pytest.approx(1)
+    table = answer("match", "--table", "--pieces", 1, "--exact")
+    assert len(table["matches"]) == len(table["players"]) ** 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("match chess random", "there is no player 'chess'; the players are"),
+        ("match fpoc", "give two players, or --table"),
+        ("match fpoc random --table", "give two players, or --table"),
+        ("match fpoc random --exact --games 5", "--exact plays no games"),
+        ("match optimal fpoc", "give one that fits"),
+        ("match TMP/none.rules fpoc", "none.rules: No such file"),
+        ("match fpoc random --pieces 1 --board 40/0", "the game is over"),
+        ("play chess", "there is no player 'chess'"),
+        ("play --out TMP/nowhere/game.txt", "there is no directory"),
+        ("analyse-game TMP/none.txt", "none.txt: No such file"),
+        ("analyse-game GAME --db DB", "the game is of Rules(pieces=2, squares=40)"),
+    ],
+)
+def test_bad_players_and_games_are_one_line(line: str, message: str, run: Run, command_line: Any) -> None:
+    status, out, err = run(*command_line(line))
+    assert (status, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_game_of_four_pieces_is_too_large_for_an_exact_result(run: Run) -> None:
+    status, out, err = run("match", "fpoc", "random", "--exact")
+    assert (status, out) == (3, "")
+    assert "up to 3 pieces" in err
+
+
+def test_analyse_game_names_the_best_move_and_the_cost(answer: Any, command_line: Any) -> None:
+    found = answer(*command_line("analyse-game GAME"))
+    assert (found["moves"][0]["move"], found["moves"][0]["best"]) == ("17-21", "3-7")
+    assert found["moves"][0]["cost"] == pytest.approx(0.660451 - 0.632538, abs=5e-5)
+    assert found["first"]["errors"] == 1
 
 
 def test_solve_without_out_stores_nothing(answer: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,10 @@ import click
 from madn.cli.boards import moves, rank, unrank
 from madn.cli.cantstop import cantstop
 from madn.cli.compress import compress
+from madn.cli.games import analyse_game
+from madn.cli.match import match, players
 from madn.cli.pig import pig
+from madn.cli.play import play
 from madn.cli.plot import plot
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
@@ -79,6 +82,7 @@ def commands(ctx: click.Context) -> None:
 for group in (
     (solve, plan, info, win, best_move, analyse, verify, compress),
     (moves, rank, unrank),
+    (players, match, play, analyse_game),
     (pig, cantstop),
     (reproduce, plot),
 ):

@@ -21,6 +21,12 @@ PICTURES: dict[str, tuple[str, str]] = {
     "cantstop-newton": ("cantstop", "error against iteration for Newton's method and Algorithm 2, (3,3) Can't Stop"),
     "cantstop-stop-3-3": ("cantstop", "when to stop in the first turn of (3,3) Can't Stop"),
     "cantstop-stop-4-1": ("cantstop", "when to stop in the first turn of (4,1) Can't Stop"),
+    "ratios": ("ludo", "winning probabilities by distance-to-finish ratio, 2 pieces (Figure 4.3)"),
+    "averaged": ("ludo", "averaged winning probabilities and the regression polynomial (Figure 4.4)"),
+    "convergence": ("ludo", "positions that change in each sweep (Figure 5.1)"),
+    "extremes": ("ludo", "the worst and the best positions for 1 to 4 pieces (Figure 5.2)"),
+    "values": ("ludo", "how often each winning probability occurs"),
+    "cross-table": ("ludo", "all players with rules against each other, 4 pieces"),
 }
 
 

@@ -1,26 +1,228 @@
-"""Pictures of German Ludo."""
+"""Pictures of German Ludo: the figures of the thesis from our own data, values, and matches."""
 
+from functools import cache
+
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from numpy.typing import NDArray
 
+from madn.board import Board
+from madn.drawing import layout, seats
+from madn.evaluate import evaluate
+from madn.match import simulate
+from madn.players import PLAYERS, RulePlayer
 from madn.rules import Rules
+from madn.solver import make_plan, solve
+from madn.startvalues import CHUNKS, balanced, guessed, spread, sweeps
+
+BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"
 
 
 def draw(name: str) -> Figure:
     """Draw the picture called `name` in `madn.plots.PICTURES`."""
-    return {"positions": positions}[name]()
+    return {
+        "positions": positions,
+        "ratios": ratios,
+        "averaged": averaged,
+        "convergence": convergence,
+        "extremes": extremes,
+        "values": values,
+        "cross-table": cross_table,
+    }[name]()
 
 
 def positions() -> Figure:
     """Bars, on a logarithmic scale: how many positions there are for 1 to 6 pieces a side."""
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(6.5, 4), layout="constrained")
     axes = figure.add_subplot()
     pieces = range(1, 7)
     counts = [Rules(pieces=number).positions for number in pieces]
-    bars = axes.bar(pieces, counts, color="#3b6ea5")
-    axes.bar_label(bars, [f"{count:,}" for count in counts], fontsize=7)
-    axes.set_yscale("log")
-    axes.set_ylim(top=counts[-1] * 10)
-    axes.set_xlabel("pieces a side")
-    axes.set_ylabel("positions")
+    axes.barh(pieces, counts, color=BLUE)
+    for number, count in zip(pieces, counts, strict=True):
+        inside = count > counts[-1] / 1e3
+        axes.annotate(
+            f"{count:,}",
+            (count, number),
+            xytext=(-4 if inside else 4, 0),
+            textcoords="offset points",
+            ha="right" if inside else "left",
+            va="center",
+            color="white" if inside else "black",
+        )
+    axes.set_xscale("log")
+    axes.set_xlim(100, counts[-1] * 3)
+    axes.invert_yaxis()
+    axes.set_ylabel("pieces a side")
+    axes.set_xlabel("positions")
     axes.set_title("Positions of German Ludo for two, 40 squares")
+    return figure
+
+
+@cache
+def solved(pieces: int) -> NDArray[np.float64]:
+    """The winning probability of every position, by ID."""
+    rules = Rules(pieces=pieces)
+    wins = np.empty(rules.positions)
+    solve(make_plan(rules)).values.read(0, wins)
+    return wins
+
+
+def ratios() -> Figure:
+    """Figure 4.3: least, mean and largest winning probability by ratio, and how often a ratio occurs."""
+    found = spread(Rules(pieces=2), solved(2))
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    for wins, colour, name in ((found.most, BLUE, "largest"), (found.mean, GREEN, "mean"), (found.least, RED, "least")):
+        left.plot(found.ratio, 100 * wins, ".", ms=1.5, color=colour, label=name, rasterized=True)
+    left.set_ylabel("winning probability of the side to move (%)")
+    left.legend(markerscale=6, loc="upper left")
+    left.set_title("(a) winning probability")
+    right.plot(found.ratio, found.count, ".", ms=1.5, color=GREY, rasterized=True)
+    right.set_yscale("log")
+    right.set_ylabel("positions")
+    right.set_title("(b) number of positions")
+    for axes in (left, right):
+        axes.set_xlabel("distance-to-finish ratio (1: won, -1: lost)")
+        axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+    figure.suptitle("All open positions of the two-piece game by distance-to-finish ratio")
+    return figure
+
+
+def averaged() -> Figure:
+    """Figure 4.4: the mean winning probability by ratio, smoothed, with the polynomial of degree 5."""
+    figure = Figure(figsize=(9, 4), layout="constrained")
+    for axes, pieces in zip(figure.subplots(1, 2, sharey=True), (1, 2), strict=True):
+        found = spread(Rules(pieces=pieces), solved(pieces))
+        chunk = CHUNKS[pieces]
+        ratio, mean = found.averaged(chunk)
+        axes.plot(ratio, 100 * mean, "o", ms=3, color=BLUE, label=f"mean of about {chunk:,} positions")
+        x = np.linspace(-1, 1, 201)
+        fitted = np.polynomial.polynomial.polyval(x, found.polynomial())
+        axes.plot(x, 100 * fitted, "-", color=RED, lw=1, label="polynomial of degree 5")
+        axes.set_title(f"{pieces} piece{'s' * (pieces > 1)} a side")
+        axes.set_xlabel("distance-to-finish ratio (1: won, -1: lost)")
+        axes.grid(alpha=0.3)
+        axes.legend(fontsize=8, loc="upper left")
+    figure.axes[0].set_ylabel("winning probability of the side to move (%)")
+    figure.suptitle("Winning probability by distance-to-finish ratio, averaged")
+    return figure
+
+
+def convergence() -> Figure:
+    """Figure 5.1: how many positions change in each sweep of the thesis' algorithm, from several start values."""
+    figure = Figure(figsize=(6.5, 4), layout="constrained")
+    axes = figure.add_subplot()
+    one = spread(Rules(pieces=1), solved(1)).polynomial()
+    rules = Rules(pieces=2, squares=20)
+    for name, polynomial, colour in (
+        ("from 0.5 everywhere", np.array([0.5]), BLUE),
+        ("from the polynomial of the one-piece game", one, RED),
+        ("from its symmetrical part", balanced(one), GREEN),
+    ):
+        changes = sweeps(rules, guessed(rules, polynomial))
+        axes.plot(range(1, len(changes) + 1), changes, ".-", color=colour, label=f"{name}: {len(changes)} sweeps")
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("sweep of the thesis' algorithm")
+    axes.set_ylabel("positions that changed by more than 1e-6")
+    axes.set_title(f"Convergence, 2 pieces a side on 20 squares ({rules.positions:,} positions)")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
+    return figure
+
+
+def extremes() -> Figure:
+    """Figure 5.2: the position that is worst for the side to move, and the best, for 1 to 4 pieces."""
+    figure = Figure(figsize=(11, 6.2), layout="constrained")
+    rows = figure.subplots(2, 4)
+    for column, (pieces, (worst, best)) in enumerate(_extreme_boards()):
+        for axes, (board, win) in zip(rows[:, column], (worst, best), strict=True):
+            _draw_board(axes, board)
+            axes.set_title(f"{pieces} piece{'s' * (pieces > 1)}: {board}\nO to move wins {100 * win:.2f} %", fontsize=8)
+    figure.suptitle("Worst (above) and best (below) positions for the side to move, O")
+    return figure
+
+
+@cache
+def _extreme_boards() -> list[tuple[int, tuple[tuple[Board, float], tuple[Board, float]]]]:
+    """For 1 to 4 pieces the worst and the best board, where one side lacks one piece on its first finish square.
+
+    All positions of these endgames are compared; that no other position is worse or better, a whole solve shows.
+    """
+    found = []
+    for pieces in (1, 2, 3, 4):
+        rules = Rules(pieces=pieces)
+        home = ",".join(str(square) for square in (39, *range(41, 40 + pieces)))
+        game = evaluate(rules, None, None, tolerance=1e-6, start=Board.parse(f"b/{home}", rules))
+        found.append((pieces, (game.worst_for_first(), game.best_for_second())))
+    return found
+
+
+def _draw_board(axes: Axes, board: Board) -> None:
+    """A board of discs, the side to move red and at the bottom."""
+    cells = layout(board.rules)
+    axes.set_aspect("equal")
+    axes.set_axis_off()
+    axes.set_xlim(-0.7, cells.width - 0.3)
+    axes.set_ylim(cells.height - 0.3, -0.7)
+    for cell in cells.bottom.path[: board.rules.squares]:
+        axes.add_patch(Circle(cell, 0.4, fc="white", ec=GREY, lw=0.6))
+    both = seats(board.own, board.other, board.rules, False)
+    for seat in both:
+        for cell in (seat.side.path[0], *seat.side.path[board.rules.squares :], *seat.side.box):
+            axes.add_patch(Circle(cell, 0.4, fc=seat.pale, ec=seat.dark, lw=0.6))
+    for seat in both:
+        taken = [seat.side.path[square] for square in seat.squares] + list(seat.side.box[: seat.boxed])
+        for x, y in taken:
+            axes.add_patch(Circle((x, y), 0.32, fc=seat.colour, ec=seat.dark, lw=0.8))
+            axes.text(x, y, seat.letter, ha="center", va="center", color="white", fontsize=6, weight="bold")
+
+
+def values() -> Figure:
+    """How often each winning probability occurs, for one and two pieces."""
+    figure = Figure(figsize=(6.5, 4), layout="constrained")
+    axes = figure.add_subplot()
+    edges = [float(edge) for edge in range(101)]
+    for pieces, colour in ((1, GREY), (2, BLUE)):
+        wins = solved(pieces)
+        open_wins = 100 * wins[(wins > 0) & (wins < 1)]
+        share = np.full(len(open_wins), 100 / len(open_wins))
+        name = f"{pieces} piece{'s' * (pieces > 1)} ({len(open_wins):,} positions)"
+        axes.hist(open_wins, edges, weights=share, histtype="step", color=colour, label=name)
+    axes.set_xlabel("winning probability of the side to move (%)")
+    axes.set_ylabel("open positions (% in each step of 1 %)")
+    axes.set_ylim(top=3.4)
+    axes.set_title("Winning probabilities of all open positions")
+    axes.legend()
+    return figure
+
+
+GAMES = 10_000  # of each pairing in the cross table: a standard error of half a per cent
+
+
+@cache
+def _matches() -> tuple[list[str], NDArray[np.float64]]:
+    """The names of the players with rules, and how often each, moving first, wins against each, in per cent."""
+    players = [player for player in PLAYERS.values() if isinstance(player, RulePlayer)]
+    start = Board.start()
+    table = [[100 * simulate(a, b, start, GAMES, seed=1).first_wins for b in players] for a in players]
+    return [player.name for player in players], np.array(table)
+
+
+def cross_table() -> Figure:
+    """All players with rules against each other, four pieces, as a heat map."""
+    names, table = _matches()
+    figure = Figure(figsize=(7, 5.6), layout="constrained")
+    axes = figure.add_subplot()
+    image = axes.imshow(table, cmap="RdBu", vmin=10, vmax=90)
+    for (i, j), win in np.ndenumerate(table):
+        axes.text(j, i, f"{win:.0f}", ha="center", va="center", color="white" if abs(win - 50) > 27 else "black")
+    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xlabel("second player")
+    axes.set_ylabel("first player")
+    axes.set_title(f"4 pieces a side: how often the first player wins, {GAMES:,} games each")
+    figure.colorbar(image, label="games won by the first player (%)")
     return figure

@@ -1,0 +1,83 @@
+"""Times matches: games a second between players with rules, and an exact evaluation beside a solve.
+
+Prints one JSON object. Times are medians over several runs; evaluation and solve are measured in turn in the same run.
+"""
+
+import argparse
+import json
+from statistics import median
+from time import perf_counter
+
+from hardware import hardware
+
+from madn import Board, Rules
+from madn.evaluate import evaluate
+from madn.match import simulate
+from madn.players import PLAYERS
+from madn.solver import make_plan, solve
+
+PAIRS = [("random", "fpoc"), ("fpoc", "fpnpoc"), ("careful", "hunter")]
+
+
+def games(count: int, threads: int, runs: int) -> list[dict[str, object]]:
+    """Four-piece games a second of some pairings."""
+    found = []
+    for first, second in PAIRS:
+        times, plies = [], 0
+        for seed in range(runs):
+            began = perf_counter()
+            plies = simulate(PLAYERS[first], PLAYERS[second], Board.start(), count, seed, threads).plies
+            times.append(perf_counter() - began)
+        seconds = median(times)
+        found.append(
+            {
+                "first": first,
+                "second": second,
+                "threads": threads,
+                "games_per_second": round(count / seconds),
+                "ns_per_ply": round(1e9 * seconds / plies, 1),
+                "seconds_for_a_million": round(1e6 * seconds / count, 1),
+            }
+        )
+    return found
+
+
+def exact(pieces: int, runs: int, threads: int) -> dict[str, object]:
+    """The time of an exact evaluation of two players beside that of a solve, in turn."""
+    rules = Rules(pieces=pieces)
+    evaluations, solves = [], []
+    for _ in range(runs):
+        began = perf_counter()
+        solve(make_plan(rules, threads=threads))
+        solves.append(perf_counter() - began)
+        began = perf_counter()
+        found = evaluate(rules, PLAYERS["fpoc"], PLAYERS["random"], threads=threads)
+        evaluations.append(perf_counter() - began)
+    return {
+        "pieces": pieces,
+        "threads": threads,
+        "evaluation_seconds": round(median(evaluations), 3),
+        "residual": found.residual,
+        "solve_seconds": round(median(solves), 3),
+        "ratio": round(median(evaluations) / median(solves), 2),
+    }
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=3, help="runs to take the median of (default 3)")
+    parser.add_argument("--games", type=int, default=100_000, help="games of a run (default 100,000)")
+    parser.add_argument("--pieces", type=int, default=2, help="pieces of the largest exact evaluation (default 2)")
+    parser.add_argument("--threads", type=int, default=2, help="threads of the exact evaluation (default 2)")
+    args = parser.parse_args()
+    answer = {
+        "hardware": hardware(),
+        "games": games(args.games, 1, args.runs),
+        "exact": [exact(pieces, args.runs, args.threads) for pieces in range(1, args.pieces + 1)],
+    }
+    print(json.dumps(answer, indent=2))
+
+
+if __name__ == "__main__":
+    main()

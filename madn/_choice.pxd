@@ -1,0 +1,134 @@
+# The moves a player takes, compiled: rules over the features of `madn/features.py`, or the best of a table of values.
+
+from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
+
+from madn._core cimport OwnMove, RankTables, encode, madn_highest, madn_lowest, madn_popcount, turned
+
+cdef enum:
+    MOST_RULES = 32
+
+cdef enum:            # in the order of madn.features.FEATURES
+    CAPTURE = 0
+    LOOT
+    PASSING
+    FRONT
+    HOME
+    INSIDE
+    DANGER
+    RESCUE
+    EXPOSED
+    CHASE
+    SPREAD
+    FEATURE_COUNT
+
+cdef struct Chooser:
+    int count                      # rules
+    int8_t feature[MOST_RULES]
+    int8_t sign[MOST_RULES]        # 1 prefers, -1 avoids
+    bint draws                     # every move that is left, or only the one furthest along
+    const RankTables* tables       # with values by ID (one of the two): takes the best move, without rules
+    const double* values
+    const uint32_t* coarse         # multiples of 2^-32
+
+
+cdef inline int opposite(int square, int S) noexcept nogil:
+    return square + S // 2 if square < S // 2 else square - S // 2
+
+
+cdef inline int threats(int square, uint64_t other, int S, int P) noexcept nogil:
+    """How many pieces of the other side could capture on this square with one roll."""
+    cdef int theirs
+    cdef uint64_t behind
+    if square >= S:
+        return 0
+    theirs = opposite(square, S)
+    if theirs == 0:
+        return madn_popcount(other) < P
+    behind = (<uint64_t>63 << (theirs - 6)) if theirs >= 6 else (<uint64_t>1 << theirs) - 1
+    return madn_popcount(other & behind)
+
+
+cdef inline int feature_of(int feature, const OwnMove* move, uint64_t other, uint64_t foes, int S,
+                           int P) noexcept nogil:
+    """The number `madn/features.py` gives; `foes` is the other side's main field in the mover's numbers."""
+    cdef int start = move.start, end = move.end, total
+    cdef uint64_t landing = <uint64_t>1 << end, rest
+    cdef uint64_t left = other & ~turned(landing, S)
+    if feature == CAPTURE:
+        return (foes & landing) != 0
+    elif feature == LOOT:
+        return opposite(end, S) + 1 if foes & landing else 0
+    elif feature == PASSING:
+        return 0 if start < 0 else madn_popcount(foes & (landing - 1) & ~((<uint64_t>2 << start) - 1))
+    elif feature == FRONT:
+        return start
+    elif feature == HOME:
+        return start < S <= end
+    elif feature == INSIDE:
+        return start >= S
+    elif feature == DANGER:
+        return threats(end, left, S, P)
+    elif feature == RESCUE:
+        return 0 if start < 0 else threats(start, other, S, P)
+    elif feature == EXPOSED:
+        rest = move.after & ((<uint64_t>1 << S) - 1)
+        total = 0
+        while rest:
+            total += threats(madn_lowest(rest), left, S, P) > 0
+            rest &= rest - 1
+        return total
+    elif feature == CHASE:
+        return madn_popcount(foes & (<uint64_t>126 << end))
+    else:    # SPREAD
+        rest = move.after & ((<uint64_t>1 << S) - 1)
+        return madn_highest(rest) - madn_lowest(rest) if rest else 0
+
+
+cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll,
+                               int S) noexcept nogil:
+    """The mover's winning probability after a move, from the table of values."""
+    cdef uint64_t left = other & ~turned(<uint64_t>1 << move.end, S)
+    cdef int64_t id = encode(c.tables, move.after, left) if roll == 6 else encode(c.tables, left, move.after)
+    cdef double win = c.values[id] if c.values != NULL else c.coarse[id] * 2.0 ** -32
+    return win if roll == 6 else 1 - win
+
+
+cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, int S, int P, const OwnMove* moves,
+                             int n) noexcept nogil:
+    """Which of n > 0 legal moves the player takes, each as likely: bit k for moves[k]."""
+    cdef uint32_t alive = (<uint32_t>1 << n) - 1, better
+    cdef uint64_t foes
+    cdef int i, k, value, most = 0
+    cdef double win, best = -1
+    if n == 1:
+        return 1
+    if c.tables != NULL:
+        for k in range(n - 1, -1, -1):    # between equal moves the piece furthest along
+            win = value_after(c, &moves[k], other, roll, S)
+            if win > best:
+                best = win
+                alive = <uint32_t>1 << k
+        return alive
+    foes = turned(other, S)
+    for i in range(c.count):
+        better = 0
+        for k in range(n):
+            if not (alive >> k) & 1:
+                continue
+            value = c.sign[i] * feature_of(c.feature[i], &moves[k], other, foes, S, P)
+            if better == 0 or value > most:
+                most = value
+                better = <uint32_t>1 << k
+            elif value == most:
+                better |= <uint32_t>1 << k
+        alive = better
+        if not alive & (alive - 1):
+            return alive
+    return alive if c.draws else <uint32_t>1 << madn_highest(alive)
+
+
+cdef class Policy:
+    cdef Chooser chooser
+    cdef readonly int pieces
+    cdef readonly int squares
+    cdef object kept          # what the pointers point into

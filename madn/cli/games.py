@@ -1,0 +1,77 @@
+"""`madn analyse-game`: what each roll and each move of a recorded game was worth."""
+
+import click
+
+from madn.cli.match import database_option
+from madn.cli.output import columns, game, json_option, percent, print_json
+
+
+@click.command("analyse-game")
+@click.argument("file", type=click.Path())
+@database_option
+@json_option
+def analyse_game(file: str, db: str | None, as_json: bool) -> None:
+    """Say what each move of a recorded game cost, and how lucky each roll was.
+
+    FILE is a game record, as madn play saves it. Luck is what a roll changed the mover's chance to win by, with
+    the best move for it; the cost is what the best move would have been worth more than the one made.
+
+    Example: madn analyse-game game.txt
+    """
+    from madn.database import open_database
+    from madn.record import read_record
+    from madn.review import analyse_game
+
+    record = read_record(file)
+    with open_database(db) as database:
+        review = analyse_game(record, database)
+    sides = {name: getattr(review, name) for name in ("first", "second")}
+    if as_json:
+        moves = [
+            {
+                "number": m.number,
+                "mover": m.mover,
+                "board": m.board,
+                "roll": m.roll,
+                "move": str(m.move),
+                "best": str(m.best),
+                "before": m.before,
+                "luck": m.luck,
+                "cost": m.cost,
+                "after": m.after,
+            }
+            for m in review.moves
+        ]
+        sums = {
+            name: {"name": s.name, "luck": s.luck, "cost": s.cost, "choices": s.choices, "errors": s.errors}
+            for name, s in sides.items()
+        }
+        print_json({"result": record.result, "start": review.start, "end": review.end, "moves": moves, **sums})
+        return
+    rows = [("move", "by", "roll", "played", "best", "before", "luck", "cost")]
+    rows += [
+        (
+            str(m.number),
+            m.mover,
+            str(m.roll),
+            str(m.move),
+            "" if m.cost == 0 else str(m.best),
+            percent(m.before),
+            signed(m.luck),
+            "" if m.cost == 0 else percent(m.cost),
+        )
+        for m in review.moves
+    ]
+    click.echo(f"{game(record.rules)}: {record.first} against {record.second}, {record.result}\n")
+    click.echo(columns(rows, right=[0, 2, 5, 6, 7]) + "\n")
+    sums_rows = [("", "name", "luck", "cost", "choices", "errors")]
+    sums_rows += [
+        (name, s.name[:40], signed(s.luck), percent(s.cost), str(s.choices), str(s.errors)) for name, s in sides.items()
+    ]
+    click.echo(columns(sums_rows, right=[2, 3, 4, 5]))
+    click.echo(f"\n{percent(review.start)} for the first player at the start, {percent(review.end)} at the end.")
+
+
+def signed(change: float) -> str:
+    """A change of a probability with its sign."""
+    return f"{100 * change:+.4f} %"

@@ -1,0 +1,217 @@
+"""`madn play`: a game in the terminal, a person against any player."""
+
+import random
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from madn.board import Board, Move
+from madn.cli.match import database_option
+from madn.cli.options import rules_options
+from madn.cli.output import columns, json_option, percent, print_json
+from madn.rules import DIE, Rules
+
+if TYPE_CHECKING:
+    from madn.database import Database
+    from madn.players import Player
+    from madn.record import Record
+
+HUMAN = "human"
+COLOURS = {"O": "red", "X": "blue"}
+HELP = "a number or a move plays it; hint, undo, board, save FILE, quit"
+
+
+@click.command()
+@click.argument("first", metavar="[A]", default=HUMAN)
+@click.argument("second", metavar="[B]", default="fpoc")
+@rules_options
+@click.option("--seed", type=click.IntRange(0), help="The rolls of the game.  [default: new ones]")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to save the record of the game in.")
+@database_option
+@json_option
+def play(
+    first: str,
+    second: str,
+    pieces: int,
+    squares: int,
+    seed: int | None,
+    out: Path | None,
+    db: str | None,
+    as_json: bool,
+) -> None:
+    """Play a game in the terminal.
+
+    A moves first and plays against B; 'human' is you, anything else a player (madn players) or a rule file.
+    A number or a move plays it; 'hint' shows the chance to win after each move (if there is a database of the
+    game), 'undo' takes your last move back (the rolls stay the same), 'save FILE' writes the record, 'quit' ends.
+
+    Example: madn play human fpoc --pieces 2 --out game.txt
+    """
+    from madn.database import open_database
+    from madn.errors import MadnError
+    from madn.players import find_player
+    from madn.record import Record
+
+    rules = Rules(pieces, squares)
+    if out is not None and not out.absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no directory {out.absolute().parent}", param_hint="'--out'")
+    with ExitStack() as stack:
+        database: Database | None = None
+        given = None if db is None else stack.enter_context(open_database(db))
+        for candidate in (given, None if given else stack.enter_context(open_database())):
+            if candidate is not None and candidate.rules == rules:
+                database = candidate
+        players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
+        session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
+        record = session.run()
+    if out is not None:
+        try:
+            from madn.record import write_record
+
+            write_record(record, out)
+        except OSError as error:
+            raise MadnError(f"{out}: {error.strerror}") from None
+        session.say(f"The record of the game is in {out}")
+    if as_json:
+        print_json({"result": record.result, "plies": len(record.plies), "seed": session.seed, "record": str(record)})
+
+
+class Session:
+    """A game that is being played: shows it, asks the person, lets the others move."""
+
+    def __init__(
+        self,
+        record: "Record",
+        players: "list[Player | None]",
+        database: "Database | None",
+        seed: int | None,
+        quiet: bool,
+    ) -> None:
+        self.record, self.players, self.database, self.quiet = record, players, database, quiet
+        self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
+        self.person = None in players
+        self._die = random.Random(self.seed)
+        self._rolls: list[int] = []
+
+    def say(self, text: str = "") -> None:
+        """Print for the person: to standard error where standard output is for JSON."""
+        click.echo(text, err=self.quiet)
+
+    def roll(self) -> int:
+        """The roll of the next ply; the same again after an undo."""
+        while len(self._rolls) <= len(self.record.plies):
+            self._rolls.append(self._die.randint(1, DIE))
+        return self._rolls[len(self.record.plies)]
+
+    def run(self) -> "Record":
+        """Play until the game is over or the person has had enough."""
+        if self.person:
+            self.say(f"{self.record.first} moves first, {self.record.second} second. Commands: {HELP}.")
+        while self.record.winner is None:
+            player = self.players[self.record.mover == "second"]
+            if player is None:
+                if not self._persons_turn():
+                    break
+            else:
+                roll = self.roll()
+                self._move(roll, player.choose(self.record.board, roll, self._lots()))
+        self.say("\n" + self.picture() if self.record.plies else "")
+        self.say(f"{self.record.result}, {len(self.record.plies)} moves, seed {self.seed}")
+        return self.record
+
+    def _lots(self) -> random.Random:
+        """What a player draws lots from: the same after an undo."""
+        return random.Random(f"{self.seed} {len(self.record.plies)}")
+
+    def _move(self, roll: int, move: Move) -> None:
+        who = self.record.mover
+        self.record = self.record.played(roll, move)
+        self.say(f"{len(self.record.plies)} {who} rolls {roll}: {move}")
+
+    def picture(self) -> str:
+        """The board in colour, the person (or the first player) always at the bottom."""
+        bottom = "second" if self.players[0] is not None and self.players[1] is None else "first"
+        lines = self.record.board.ascii(flip=self.record.mover != bottom).split("\n")
+        for number, line in enumerate(lines):
+            if not line:
+                break
+            lines[number] = "".join(
+                click.style(sign, fg=COLOURS[sign], bold=True) if sign in COLOURS else sign for sign in line
+            )
+        return "\n".join(lines)
+
+    def _persons_turn(self) -> bool:
+        """Ask for a move until there is one; False to stop."""
+        board, roll = self.record.board, self.roll()
+        moves = board.legal_moves(roll)
+        self.say("\n" + self.picture())
+        self.say(f"\nYou rolled {click.style(str(roll), bold=True)}.")
+        if moves == (Move.PASS,):
+            self.say("There is no legal move; the turn is lost.")
+        self.say(columns([(number, move) for number, move in enumerate(moves, 1)], right=[0]))
+        while True:
+            answer = self._ask()
+            if answer is None or answer == "quit":
+                return False
+            if answer in {"help", "?", ""}:
+                self.say(HELP)
+            elif answer == "hint":
+                self._hint(board, roll)
+            elif answer == "board":
+                self.say(self.picture())
+            elif answer.startswith("save"):
+                self._save(answer[4:].strip())
+            elif answer == "undo":
+                if self._undo():
+                    return True
+                self.say("There is nothing to take back.")
+            else:
+                move = _understood(answer, moves)
+                if move is not None:
+                    self._move(roll, move)
+                    return True
+                listed = ", ".join(map(str, moves))
+                self.say(f"{answer[:40]!r} is neither a command nor a legal move; legal: {listed}")
+
+    def _ask(self) -> str | None:
+        """What the person types; None at the end of the input."""
+        click.echo("> ", nl=False, err=self.quiet)
+        line = sys.stdin.readline()
+        return line.strip() if line else None
+
+    def _hint(self, board: Board, roll: int) -> None:
+        if self.database is None:
+            self.say("There is no database of this game; madn solve makes one, --db names it.")
+            return
+        best = self.database.moves(board, roll)
+        self.say(columns([(option.move, percent(option.win)) for option in best], right=[1]))
+
+    def _undo(self) -> bool:
+        """Go back to the person's last decision before this one."""
+        record = self.record
+        while record.plies:
+            record = record.undone()
+            if self.players[record.mover == "second"] is None:
+                self.record = record
+                self.say(f"Back to before move {len(record.plies) + 1}.")
+                return True
+        return False
+
+    def _save(self, name: str) -> None:
+        from madn.record import write_record
+
+        try:
+            write_record(self.record, name)
+            self.say(f"The record so far is in {name}")
+        except OSError as error:
+            self.say(f"{name or 'no name given'}: {error.strerror}")
+
+
+def _understood(answer: str, moves: tuple[Move, ...]) -> Move | None:
+    """The move that the person means: by its number, or as it is written, the x of a capture may be left out."""
+    if answer.isascii() and answer.isdigit():
+        return moves[int(answer) - 1] if 1 <= int(answer) <= len(moves) else None
+    return next((move for move in moves if answer in {str(move), str(move).replace("x", "-")}), None)

@@ -1,0 +1,338 @@
+"""The exact result of two players against each other, from every position: no games, no chance.
+
+The sweeps are those of the solver with the choice of a move replaced by what the player takes: component after
+component of finish zones, most advanced first, each until it settles (`madn/_evaluate.pyx`). A player `None` answers the
+other one as well as possible: its result says how much the other can be exploited.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn import _evaluate
+from madn._choice import Policy
+from madn._core import Ranking, max_threads, move_table
+from madn.board import Board
+from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
+from madn.match import FINE_POSITIONS, compiled
+from madn.players import Player
+from madn.rules import DIE, Rules
+from madn.solver.components import finish_zones
+from madn.solver.plan import available_memory, component_positions, side_size
+from madn.solver.sides import TERMINAL, Side
+
+MOST_PIECES = 3
+MOST_POSITIONS = 300_000_000  # of the endgames of a larger game
+FINE_TOLERANCE, COARSE_TOLERANCE = 1e-14, 2e-9
+MOST_SWEEPS = 2000
+PARALLEL = 100_000  # pairs of states that are worth starting threads for
+BITS = 4  # for the moves of one roll in a set of moves, as in the kernel
+PYTHON_POSITIONS = 1_000_000  # a player that only Python can ask is asked for every position and roll
+
+Matrix = NDArray[Any]
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The winning probabilities of `first` and `second` against each other from every position.
+
+    `residual` is the largest difference between a value and what one step of the players makes of it.
+    """
+
+    rules: Rules
+    first: str
+    second: str
+    residual: float
+    sweeps: int
+    _sides: dict[int, Side] = field(repr=False)
+    _values: dict[tuple[int, int], tuple[Matrix, Matrix]] = field(repr=False)
+
+    def first_wins(self, board: Board) -> float:
+        """The probability that `first`, to move on this board, wins."""
+        return self._win(board, True)
+
+    def second_wins(self, board: Board) -> float:
+        """The probability that `second`, to move on this board, wins."""
+        return self._win(board, False)
+
+    def _win(self, board: Board, first: bool) -> float:
+        if board.rules != self.rules:
+            raise RulesMismatchError(f"the board is of {board.rules}, the evaluation of {self.rules}")
+        if board.winner is not None:
+            return float(board.winner == "own")
+        own, other = board.masks
+        return float(self._look_up(np.array([own], np.uint64), np.array([other], np.uint64), first)[0])
+
+    def all_wins(self, first: bool = True) -> NDArray[np.float64]:
+        """By position ID: the probability that `first` (or else `second`) wins when it is to move."""
+        ranking = Ranking(self.rules.pieces, self.rules.squares)
+        own, other = ranking.unrank_many(np.arange(ranking.positions))
+        return self._look_up(own, other, first)
+
+    def worst_for_first(self) -> tuple[Board, float]:
+        """The open board that is worst for `first`, to move, among those computed, and its winning probability."""
+        return self._extreme(0)
+
+    def best_for_second(self) -> tuple[Board, float]:
+        """The open board that is best for `second`, to move, among those computed, and its winning probability."""
+        board, win = self._extreme(1)
+        return Board(board.other, board.own, self.rules), 1 - win
+
+    def _extreme(self, mover: int) -> tuple[Board, float]:
+        """Where `first` wins least often, its side as the own one: with `first` (0) or `second` (1) to move."""
+        found = (2.0, Board.start(self.rules))
+        S = np.uint64(self.rules.squares)
+        for (f, g), values in self._values.items():
+            rows, columns = self._sides[f], self._sides[g]
+            wins = np.where(
+                (rows.turned[:, None] & columns.masks) == 0, _floats(values[mover]).reshape(rows.size, -1), 2
+            )
+            at = int(np.argmin(wins))
+            if wins.flat[at] < found[0]:
+                masks = rows.masks[at // columns.size] | np.uint64(f) << S, columns.masks[at % columns.size]
+                board = Board.from_masks(int(masks[0]), int(masks[1] | np.uint64(g) << S), self.rules)
+                found = float(wins.flat[at]), board
+        return found[1], found[0]
+
+    def _look_up(self, own: NDArray[np.uint64], other: NDArray[np.uint64], first: bool) -> NDArray[np.float64]:
+        S, done = np.uint64(self.rules.squares), (1 << self.rules.pieces) - 1
+        main = np.uint64((1 << self.rules.squares) - 1)
+        wins = np.where(own >> S == done, 1.0, 0.0)
+        zones = (own >> S).astype(np.int64) << self.rules.pieces | (other >> S).astype(np.int64)
+        for f in self._sides:
+            for g in self._sides:
+                here = np.flatnonzero(zones == (f << self.rules.pieces | g))
+                if not len(here):
+                    continue
+                if ((f, g) if first else (g, f)) not in self._values:
+                    raise RulesMismatchError("this position was not computed: it cannot come after the start")
+                a, b = self._sides[f].index(own[here] & main), self._sides[g].index(other[here] & main)
+                if first:
+                    wins[here] = _floats(self._values[f, g][0][a.astype(np.int64) * self._sides[g].size + b])
+                else:
+                    wins[here] = 1 - _floats(self._values[g, f][1][b.astype(np.int64) * self._sides[f].size + a])
+        return wins
+
+
+def _floats(stored: Matrix) -> NDArray[np.float64]:
+    return stored.astype(np.float64) if stored.itemsize == 8 else stored * 2.0**-32
+
+
+def _reachable(rules: Rules, zone: int) -> list[int]:
+    """The finish zones that can come after one, itself included, the full one not."""
+    found, new = {zone}, [zone]
+    while new:
+        after = {f for f in Side(rules, new.pop()).moves.exits if f != TERMINAL} - found
+        found |= after
+        new += after
+    return sorted(found)
+
+
+def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
+    """The components that are needed, most advanced first."""
+
+    def order(pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
+        count = sum(zone.bit_count() for zone in pair)
+        squares = sum(i for zone in pair for i in range(rules.pieces) if zone >> i & 1)
+        return -count, -squares, pair
+
+    if start is None:
+        rows = columns = list(finish_zones(rules))
+    elif start.winner is not None:
+        return []
+    else:
+        rows, columns = (_reachable(rules, mask >> rules.squares) for mask in start.masks)
+    return sorted(((f, g) for f in rows for g in columns), key=order)
+
+
+def memory_needed(rules: Rules, pairs: list[tuple[int, int]]) -> int:
+    """Bytes for the values of these components, the players' moves in the largest, and a table of values."""
+    size = {f: side_size(rules, f) for f in finish_zones(rules)}
+    slots = [size[f] * size[g] for f, g in pairs]
+    word = 8 if rules.positions <= FINE_POSITIONS else 4
+    table = word * rules.positions if rules.pieces <= MOST_PIECES else 0
+    return 2 * word * sum(slots) + 2 * 4 * max(slots, default=0) + table + (64 << 20)
+
+
+def evaluate(
+    rules: Rules,
+    first: Player | None,
+    second: Player | None,
+    tolerance: float | None = None,
+    threads: int | None = None,
+    progress: Progress = lambda fraction, text: None,
+    start: Board | None = None,
+) -> Evaluation:
+    """Compute the result of `first` against `second` from every position; None plays the best answer to the other.
+
+    Up to three pieces. With `start`, an open board with `first` as its own side, only what can come after it is
+    computed (whoever is to move there): endgames of four pieces too. Values are good to about the tolerance (the
+    residual) times the length of a game.
+    """
+    if start is not None and start.rules != rules:
+        raise RulesMismatchError(f"the board is of {start.rules}, the game of {rules}")
+    if rules.pieces > MOST_PIECES + 1:
+        raise ResourceError(f"exact results go up to {MOST_PIECES + 1} pieces, not {rules.pieces}; play games instead")
+    pairs = _pairs(rules, start)
+    sizes = [component_positions(rules, f, g) for f, g in pairs]
+    if rules.pieces > MOST_PIECES and sum(sizes) > MOST_POSITIONS:
+        raise ResourceError(
+            f"exact results go up to {MOST_PIECES} pieces, and with {rules.pieces} to endgames; play games instead"
+        )
+    fine = rules.positions <= FINE_POSITIONS
+    needed = memory_needed(rules, pairs)
+    free = available_memory()
+    if free is not None and needed > free:
+        raise ResourceError(f"this needs {needed >> 20} MiB of memory, and {free >> 20} MiB are free")
+    work = _Work(
+        rules,
+        (_chooser(first, rules), _chooser(second, rules)),
+        np.float64 if fine else np.uint32,
+        tolerance or (FINE_TOLERANCE if fine else COARSE_TOLERANCE),
+        threads or max_threads(),
+        pairs,
+    )
+    done = 0
+    for (f, g), size in zip(pairs, sizes, strict=True):
+        for part in work.solve(f, g):
+            progress((done + part * size) / sum(sizes), f"{f:0{rules.pieces}b}/{g:0{rules.pieces}b}")
+        done += size
+    names = [BEST if player is None else player.name for player in (first, second)]
+    return Evaluation(rules, names[0], names[1], work.residual, work.sweeps, work.sides, work.values)
+
+
+BEST = "best"  # the name of the player None
+
+
+def _chooser(player: Player | None, rules: Rules) -> Policy | Player | None:
+    """What fills the sets of moves: a compiled player, or one that Python asks."""
+    if player is None:
+        return None
+    policy = compiled(player, rules)
+    if policy is None and rules.positions > PYTHON_POSITIONS:
+        raise InvalidPlayerError(
+            f"player {player.name} is a Python function; exact results of those go up to {PYTHON_POSITIONS:,} "
+            f"positions, and this game has {rules.positions:,}"
+        )
+    return policy or player
+
+
+class _Work:
+    """The components that are solved, and how to solve the next one."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        choosers: tuple[Policy | Player | None, Policy | Player | None],
+        dtype: type,
+        tolerance: float,
+        threads: int,
+        pairs: list[tuple[int, int]],
+    ) -> None:
+        self.rules, self.choosers, self.dtype, self.threads = rules, choosers, dtype, threads
+        self.tolerance = tolerance
+        self.sides = {f: Side(rules, f) for f in sorted({zone for pair in pairs for zone in pair})}
+        self.tables = {f: _table(side) for f, side in self.sides.items()}
+        self.values: dict[tuple[int, int], tuple[Matrix, Matrix]] = {}
+        self.residual, self.sweeps = 0.0, 0
+
+    def solve(self, f: int, g: int) -> Iterator[float]:
+        """Sweep one component until its residual is within the tolerance; yields the part that is done, roughly."""
+        rows, columns = self.sides[f], self.sides[g]
+        half = 0.5 if self.dtype is np.float64 else 1 << 31
+        L: Matrix = np.full(rows.size * columns.size, half, self.dtype)
+        R = L.copy()
+        component = _evaluate.Component(
+            self.rules.pieces,
+            self.tables[f],
+            self.tables[g],
+            L,
+            R,
+            [self._exit(zone, g, True) for zone in rows.moves.exits],
+            [self._exit(f, zone, False) for zone in columns.moves.exits],
+            self._sets(0, f, g),
+            self._sets(1, f, g),
+        )
+        target, sweeps = self.tolerance / 2, 0
+        while True:
+            change = np.inf
+            while change > target and sweeps < MOST_SWEEPS:
+                change = self._pass(component, rows, False)
+                sweeps += 1
+                yield 1 - 0.8**sweeps
+            residual = self._pass(component, rows, True)
+            if residual <= self.tolerance or sweeps >= MOST_SWEEPS:
+                break
+            target /= 2
+        self.values[f, g] = L, R
+        self.residual, self.sweeps = max(self.residual, residual), max(self.sweeps, sweeps)
+
+    def _pass(self, component: _evaluate.Component, rows: Side, examine: bool) -> float:
+        most = 0.0
+        for begin, end in pairwise(rows.class_start.tolist()):
+            threads = self.threads if (end - begin) * component.columns >= PARALLEL else 1
+            most = max(most, component.sweep(begin, end, threads, examine))
+        return most
+
+    def _exit(self, f: int, g: int, row_moves: bool) -> tuple[Matrix, Matrix, int]:
+        """Where a move into another finish zone leads: after it the other side rolls, or after a 6 the same."""
+        if TERMINAL not in (f, g):
+            L, R = self.values[f, g]
+            return (R, L, self.sides[g].size) if row_moves else (L, R, self.sides[g].size)
+        top = 1.0 if self.dtype is np.float64 else 2**32 - 1
+        size = max(side.size for side in self.sides.values())
+        end: Matrix = np.full(size, top if row_moves else 0, self.dtype)
+        return end, end, 0 if row_moves else 1
+
+    def _sets(self, player: int, f: int, g: int) -> NDArray[np.uint32] | None:
+        """What a player takes on every pair of states: the moves of each roll as bits."""
+        chooser = self.choosers[player]
+        if chooser is None:
+            return None
+        S = np.uint64(self.rules.squares)
+        a = self.sides[f].masks | np.uint64(f) << S
+        b = self.sides[g].masks | np.uint64(g) << S
+        sets = np.zeros(len(a) * len(b), np.uint32)
+        if isinstance(chooser, Policy):
+            _evaluate.fill(chooser, a, b, player == 1, sets, self.threads)
+            return sets
+        for i, j in np.argwhere(self.sides[f].turned[:, None] & self.sides[g].masks[None, :] == 0).tolist():
+            masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
+            sets[i * len(b) + j] = _asked(chooser, Board.from_masks(*masks, self.rules))
+        return sets
+
+
+def _asked(player: Player, board: Board) -> int:
+    """The moves a player takes for each roll, as bits."""
+    bits = 0
+    for roll in range(1, DIE + 1):
+        legal = board.legal_moves(roll)
+        for move in player.choices(board, roll):
+            bits |= 1 << legal.index(move) + BITS * (roll - 1)
+    return bits
+
+
+def _table(side: Side) -> dict[str, Any]:
+    """The arrays of a side that the kernel reads."""
+    rules, moves = side.rules, side.moves
+    whole = side.masks | np.uint64(side.finish << rules.squares)
+    first, after = move_table(whole, rules.pieces, rules.squares)
+    before = np.repeat(whole, np.diff(first[::DIE]))
+    landed = after & ~before
+    return {
+        "size": side.size,
+        "masks": side.masks,
+        "turned": side.turned,
+        "without": side.without,
+        "first": moves.first,
+        "kind": moves.kind,
+        "row": moves.row,
+        "end": np.round(np.log2(landed.astype(np.float64))).astype(np.int8),
+        "lost": moves.lost,
+        "lost_six": moves.lost_six,
+    }

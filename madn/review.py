@@ -1,0 +1,104 @@
+"""What a game was worth: for each move the best one and the cost of the choice, for each roll its luck.
+
+All numbers are winning probabilities of the mover in a game where both sides go on with their best moves. The luck of a
+roll is what it changed (against the average over the six rolls), the cost of a move is what the best move would have
+been worth more. From the start to the end of a game they add up:
+
+    result = start + luck of first - cost of first - luck of second + cost of second
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from madn.board import Move
+from madn.database import Database
+from madn.errors import RulesMismatchError
+from madn.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReview:
+    """One ply of a game, in the mover's winning probabilities."""
+
+    number: int
+    mover: Literal["first", "second"]
+    board: str
+    roll: int
+    move: Move
+    best: Move
+    before: float
+    luck: float
+    cost: float
+
+    @property
+    def after(self) -> float:
+        """The mover's winning probability after the move."""
+        return self.before + self.luck - self.cost
+
+
+@dataclass(frozen=True, slots=True)
+class SideReview:
+    """The sums of one side: all luck, all cost, how many choices it had, and how many of them cost something."""
+
+    name: str
+    luck: float
+    cost: float
+    choices: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
+class GameReview:
+    """A whole game: `start` and `end` are the first player's winning probabilities."""
+
+    record: Record
+    start: float
+    end: float
+    moves: tuple[MoveReview, ...]
+    first: SideReview
+    second: SideReview
+
+
+SMALLEST_COST = 1e-6  # differences below this are not called errors: values have a residual
+
+
+def analyse_game(record: Record, database: Database) -> GameReview:
+    """Judge every roll and every move of a game."""
+    if record.rules != database.rules:
+        raise RulesMismatchError(f"the game is of {record.rules}, the database {database.path} of {database.rules}")
+    reviews = []
+    choices = {"first": 0, "second": 0}
+    for number, (ply, board, mover) in enumerate(zip(record.plies, record.boards, record.movers, strict=False), 1):
+        before = database.win(board)
+        options = database.moves(board, ply.roll)
+        made = next(option for option in options if option.move == ply.move)
+        choices[mover] += len(options) > 1
+        best = made if made.win == options[0].win else options[0]
+        reviews.append(
+            MoveReview(
+                number,
+                mover,
+                str(board),
+                ply.roll,
+                ply.move,
+                best.move,
+                before,
+                options[0].win - before,
+                options[0].win - made.win,
+            )
+        )
+
+    def side(who: Literal["first", "second"], name: str) -> SideReview:
+        own = [review for review in reviews if review.mover == who]
+        errors = sum(review.cost > SMALLEST_COST for review in own)
+        return SideReview(name, sum(r.luck for r in own), sum(r.cost for r in own), choices[who], errors)
+
+    last = database.win(record.board)
+    return GameReview(
+        record,
+        database.win(record.start),
+        last if record.mover == "first" else 1 - last,
+        tuple(reviews),
+        side("first", record.first),
+        side("second", record.second),
+    )

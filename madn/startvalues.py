@@ -1,0 +1,138 @@
+"""Start values (thesis, section 4.2): guessing a winning probability from how far both sides have to go.
+
+The distance to finish of a side counts the squares its pieces still have to walk; a piece in the box also needs a 6.
+The ratio of both sides' distances, from -1 (lost) to 1 (won), goes with the winning probability, and a polynomial
+fitted to it in a small game gives start values for the sweeps of a larger one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn._core import Ranking
+from madn._thesis import run, start_values
+from madn.rules import DIE, Rules
+
+Wins = NDArray[np.float64]
+CHUNKS = {1: 20, 2: 5_000, 3: 200_000}  # positions in one averaged point of Figure 4.4, by pieces
+DEGREE = 5
+
+
+def distances(states: NDArray[np.uint64], rules: Rules) -> NDArray[np.int32]:
+    """The distance to finish of each state (a whole mask): 0 finished, 190 with all four pieces in the box.
+
+    The pieces are to end on the finish squares, whichever takes which: the sum over the finish squares minus the sum
+    over the pieces, a boxed piece standing 6 before the A-square.
+    """
+    S, P = rules.squares, rules.pieces
+    goal = sum(range(S, S + P))
+    total = np.full(len(states), goal + P * DIE, np.int32)
+    for q in range(S + P):
+        total -= (states >> np.uint64(q) & np.uint64(1)).astype(np.int32) * (q + DIE)
+    return total
+
+
+def ratios(own: NDArray[np.int32], other: NDArray[np.int32]) -> Wins:
+    """Formula (4.7): the distance-to-finish ratio of the side to move, from its and the other side's distance."""
+    larger = np.maximum(own, other)
+    return np.where(own >= other, other / larger - 1, 1 - own / larger)
+
+
+@dataclass(frozen=True)
+class Spread:
+    """For each ratio that occurs, ascending: how many open positions have it, and their winning probabilities."""
+
+    ratio: Wins
+    count: NDArray[np.int64]
+    least: Wins
+    mean: Wins
+    most: Wins
+
+    def averaged(self, positions: int) -> tuple[Wins, Wins]:
+        """Neighbouring ratios put together until there are this many positions in each: mean ratios, mean wins."""
+        group = (np.cumsum(self.count) - self.count) // positions
+        _, group = np.unique(group, return_inverse=True)
+        weight = np.bincount(group, self.count)
+        return (
+            np.bincount(group, self.count * self.ratio) / weight,
+            np.bincount(group, self.count * self.mean) / weight,
+        )
+
+    def polynomial(self, degree: int = DEGREE) -> Wins:
+        """The coefficients, constant first, of the polynomial with the least squared error over all positions."""
+        fitted = np.polynomial.polynomial.polyfit(self.ratio, self.mean, degree, w=np.sqrt(self.count))
+        return np.asarray(fitted, np.float64)
+
+
+def spread(rules: Rules, wins: Wins) -> Spread:
+    """Collect the winning probabilities of all open positions (by ID) by ratio."""
+    ranking = Ranking(rules.pieces, rules.squares)
+    size = int(distances(np.zeros(1, np.uint64), rules)[0]) + 1
+    count = np.zeros(size * size, np.int64)
+    total, least, most = np.zeros(size * size), np.full(size * size, np.inf), np.full(size * size, -np.inf)
+    for first in range(0, ranking.positions, 1 << 22):
+        here = slice(first, min(first + (1 << 22), ranking.positions))
+        own, other = ranking.unrank_many(np.arange(here.start, here.stop))
+        pair = distances(own, rules).astype(np.int64) * size + distances(other, rules)
+        pair, values = pair[(pair >= size) & (pair % size > 0)], np.asarray(wins[here], np.float64)
+        values = values[_open(own, other, rules)]
+        count += np.bincount(pair, minlength=size * size)
+        total += np.bincount(pair, values, minlength=size * size)
+        np.minimum.at(least, pair, values)
+        np.maximum.at(most, pair, values)
+    pairs = np.flatnonzero(count)
+    ratio, group = np.unique(
+        np.round(ratios((pairs // size).astype(np.int32), (pairs % size).astype(np.int32)), 12), return_inverse=True
+    )
+    counts = np.bincount(group, count[pairs]).astype(np.int64)
+    lowest, highest = np.full(len(ratio), np.inf), np.full(len(ratio), -np.inf)
+    np.minimum.at(lowest, group, least[pairs])
+    np.maximum.at(highest, group, most[pairs])
+    return Spread(ratio, counts, lowest, np.bincount(group, total[pairs]) / counts, highest)
+
+
+def _open(own: NDArray[np.uint64], other: NDArray[np.uint64], rules: Rules) -> NDArray[np.bool_]:
+    S, done = np.uint64(rules.squares), np.uint64((1 << rules.pieces) - 1)
+    unfinished: NDArray[np.bool_] = (own >> S != done) & (other >> S != done)
+    return unfinished
+
+
+def balanced(polynomial: Wins) -> Wins:
+    """The polynomial made symmetrical, so that the guesses for both sides to move add up to 1.
+
+    Lost turns tie the two values of a pair of states together. Guesses that do not add up, as the first move's
+    advantage makes them, leave an error there that shrinks by only 5/6 a sweep where both sides wait for a 6.
+    """
+    odd = polynomial.copy()
+    odd[::2] = 0
+    odd[0] = 0.5
+    return odd
+
+
+def guessed(rules: Rules, polynomial: Wins) -> Wins:
+    """Start values by ID: the polynomial of the ratio, within 0 and 1; finished games keep 1 and 0."""
+    ranking = Ranking(rules.pieces, rules.squares)
+    x = np.empty(ranking.positions)
+    start_values(ranking, x, 0.5)
+    for first in range(0, ranking.positions, 1 << 22):
+        here = slice(first, min(first + (1 << 22), ranking.positions))
+        own, other = ranking.unrank_many(np.arange(here.start, here.stop))
+        ratio = ratios(distances(own, rules), distances(other, rules))
+        guess = np.clip(np.polynomial.polynomial.polyval(ratio, polynomial), 0, 1)
+        x[here] = np.where(_open(own, other, rules), guess, x[here])
+    return x
+
+
+def sweeps(rules: Rules, x: Wins, tolerance: float = 1e-6, threads: int = 1) -> list[int]:
+    """Sweep with the thesis' algorithm from start values x, in place: the number of changes in each sweep.
+
+    A change is a position whose value moved by more than the tolerance; the last sweep has none (Figure 5.1).
+    """
+    ranking = Ranking(rules.pieces, rules.squares)
+    changes: list[int] = []
+    while not changes or changes[-1]:
+        before = x.copy()
+        run(ranking, x, 0, ranking.positions, threads, True)
+        changes.append(int((np.abs(x - before) > tolerance).sum()))
+    return changes

@@ -1,0 +1,232 @@
+"""Matches: the same games compiled and in Python and on any number of threads; exact results."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import all_boards
+from test_players import rule_players
+
+import madn
+from madn import Board, Move, Rules
+from madn._core import Ranking
+from madn._match import play_many, play_one
+from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
+from madn.evaluate import evaluate
+from madn.match import Result, compiled, play_game, simulate
+from madn.players import PLAYERS, FunctionPlayer, Player, RulePlayer
+from madn.report import published
+
+SMALL = Rules(pieces=2, squares=12)
+TWO = Rules(pieces=2)
+RULED = [player for player in PLAYERS.values() if isinstance(player, RulePlayer)]
+
+
+def in_python(player: Player) -> FunctionPlayer:
+    """The same player where only Python can ask it."""
+    return FunctionPlayer(player.name, player.description, lambda board, roll, moves: player.choices(board, roll))
+
+
+@settings(max_examples=15)
+@given(rule_players, rule_players, st.integers(0, 2**64 - 1), st.integers(0, 10**9))
+def test_the_compiled_games_are_the_python_games(first: RulePlayer, second: RulePlayer, seed: int, game: int) -> None:
+    start = Board.start(SMALL)
+    moves = play_one(compiled(first, SMALL), compiled(second, SMALL), *start.masks, seed, game)  # type: ignore[arg-type]
+    record = play_game(first, second, start, seed, game)
+    listed = [(ply.roll, ply.move) for ply in record.plies]
+    assert listed == [(r, Move.PASS if end < 0 else _move(listed, k, s, end)) for k, (r, s, end) in enumerate(moves)]
+
+
+def _move(listed: list[tuple[int, Move]], number: int, start: int, end: int) -> Move:
+    """The move of a start and an end; whether it captures is what the other list says."""
+    captures = number < len(listed) and listed[number][1].captures
+    return Move(None if start < 0 else start, end, captures)
+
+
+def test_games_are_the_same_on_any_number_of_threads_and_in_any_slices() -> None:
+    one, two = (compiled(PLAYERS[name], Rules()) for name in ("random", "fpnpoc"))
+    assert one is not None
+    assert two is not None
+    whole = play_many(one, two, 1, 1, 5, 0, 3000, 1)
+    assert play_many(one, two, 1, 1, 5, 0, 3000, 2) == whole
+    cuts = [play_many(one, two, 1, 1, 5, a, b, 2) for a, b in pairwise([0, 1, 257, 2000, 3000])]
+    assert tuple(map(sum, zip(*cuts, strict=True))) == whole
+    assert play_many(one, two, 1, 1, 6, 0, 3000, 2) != whole
+
+
+def test_a_player_that_only_python_can_ask_plays_the_same_games() -> None:
+    pair = PLAYERS["random"], PLAYERS["hunter"]
+    compiled_result = simulate(*pair, Board.start(SMALL), 40, 9)
+    assert simulate(in_python(pair[0]), pair[1], Board.start(SMALL), 40, 9) == compiled_result
+
+
+def test_the_games_of_different_numbers_and_seeds_differ_and_the_die_is_fair() -> None:
+    rolls = np.zeros(7, int)
+    start = Board.start(TWO)
+    games = [play_game(PLAYERS["random"], PLAYERS["fpoc"], start, 1, game) for game in range(100)]
+    assert len({str(game) for game in games}) == 100
+    for game in games:
+        rolls += np.bincount([ply.roll for ply in game.plies], minlength=7)
+    expected = rolls.sum() / 6
+    assert ((rolls[1:] - expected) ** 2 / expected).sum() < 25  # chi-squared, 5 degrees of freedom: p = 0.0001
+
+
+def test_a_match_needs_games_and_an_open_board() -> None:
+    with pytest.raises(InvalidPlayerError, match="at least one game"):
+        simulate(*RULED[:2], Board.start(TWO), 0)
+    with pytest.raises(InvalidPlayerError, match="over"):
+        simulate(*RULED[:2], Board.parse("40,41/0", TWO), 5)
+
+
+def test_the_standard_error_is_that_of_a_proportion() -> None:
+    result = Result(250, 1000, 0)
+    assert result.standard_error == pytest.approx((0.25 * 0.75 / 1000) ** 0.5, rel=0.01)
+    assert result.agrees(0.25 + 3.9 * result.standard_error)
+    assert not result.agrees(0.25 + 4.1 * result.standard_error)
+    assert Result(10, 10, 0).standard_error > 0
+
+
+# exact results
+
+
+def linear_system(rules: Rules, first: Player, second: Player) -> tuple[list[Board], np.ndarray]:  # type: ignore[type-arg]
+    """Every open board twice, with either player to move, and its value by solving all equations at once."""
+    open_boards = [board for board in all_boards(rules) if board.winner is None]
+    number = {(board, who): i for i, (who, board) in enumerate((w, b) for w in (0, 1) for b in open_boards)}
+    matrix, right = np.eye(len(number)), np.zeros(len(number))
+    for (board, who), i in number.items():
+        for roll in range(1, 7):
+            moves = (first, second)[who].choices(board, roll)
+            for move in moves:
+                weight = 1 / 6 / len(moves)
+                after, next_who = board.after(move, roll), who if roll == 6 else 1 - who
+                if after.winner is not None:
+                    right[i] += weight * (who == 0)
+                else:
+                    matrix[i, number[after, next_who]] -= weight
+    return open_boards, np.linalg.solve(matrix, right)
+
+
+@pytest.mark.parametrize(
+    ("rules", "names"),
+    [
+        (Rules(1, 12), ("random", "fpoc")),
+        (Rules(2, 8), ("random", "careful")),
+    ],
+)
+def test_exact_results_solve_the_linear_system_of_all_positions(rules: Rules, names: tuple[str, str]) -> None:
+    first, second = (PLAYERS[name] for name in names)
+    found = evaluate(rules, first, second)
+    open_boards, solved = linear_system(rules, first, second)
+    half = len(open_boards)
+    assert [found.first_wins(board) for board in open_boards] == pytest.approx(solved[:half], abs=1e-11)
+    assert [found.second_wins(board) for board in open_boards] == pytest.approx(1 - solved[half:], abs=1e-11)
+
+
+def test_a_python_player_gives_the_exact_result_of_its_compiled_twin() -> None:
+    rules, start = Rules(2, 8), Board.start(Rules(2, 8))
+    for name in ("random", "careful"):
+        slow = evaluate(rules, in_python(PLAYERS[name]), PLAYERS["fpoc"])
+        assert slow.first_wins(start) == evaluate(rules, PLAYERS[name], PLAYERS["fpoc"]).first_wins(start)
+    with pytest.raises(InvalidPlayerError, match="Python function"):
+        evaluate(Rules(3), in_python(PLAYERS["random"]), PLAYERS["fpoc"])
+
+
+def test_three_pieces_in_32_bits_agree_with_exact_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, start = Rules(3, 8), Board.start(Rules(3, 8))
+    pair = PLAYERS["random"], PLAYERS["fpnpoc"]
+    fine = evaluate(rules, *pair)
+    monkeypatch.setattr("madn.evaluate.FINE_POSITIONS", 0)
+    coarse = evaluate(rules, *pair)
+    assert coarse.residual < 3e-9
+    assert coarse.first_wins(start) == pytest.approx(fine.first_wins(start), abs=1e-7)
+    assert np.abs(coarse.all_wins() - fine.all_wins()).max() < 1e-6
+
+
+def test_exact_results_are_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("madn.evaluate.PARALLEL", 1)
+    pair = PLAYERS["random"], PLAYERS["fpnpoc"]
+    one, two = (evaluate(SMALL, *pair, threads=threads).all_wins() for threads in (1, 2))
+    assert (one == two).all()
+
+
+def test_played_and_exact_results_agree_within_four_standard_errors() -> None:
+    start = Board.start(SMALL)
+    for first, second in [("random", "fpoc"), ("careful", "hunter"), ("fpnpoc", "together")]:
+        exact = evaluate(SMALL, PLAYERS[first], PLAYERS[second])
+        played = simulate(PLAYERS[first], PLAYERS[second], start, 100_000, 3)
+        assert played.agrees(exact.first_wins(start)), (first, second)
+        assert not played.agrees(exact.first_wins(start) + 0.02)
+
+
+def test_the_best_answers_to_each_other_are_the_solution_of_the_game() -> None:
+    found = evaluate(SMALL, None, None)
+    from madn.solver import make_plan, solve
+
+    values = np.empty(SMALL.positions)
+    solve(make_plan(SMALL)).values.read(0, values)
+    assert np.abs(found.all_wins() - values).max() < 1e-12
+    assert np.abs(found.all_wins(first=False) - values).max() < 1e-12
+
+
+@pytest.fixture(scope="module")
+def two_piece_values() -> np.ndarray:  # type: ignore[type-arg]
+    from madn.solver import make_plan, solve
+
+    values = np.empty(TWO.positions)
+    solve(make_plan(TWO)).values.read(0, values)
+    return values
+
+
+def test_nobody_beats_optimal_from_any_position(two_piece_values: np.ndarray) -> None:  # type: ignore[type-arg]
+    """Two pieces, all positions: against optimal nobody wins more than the value of the game, and optimal no less."""
+    values = two_piece_values
+    with madn.open_database() as db:
+        error = db.info()["max_error"]
+    assert np.isclose(values[Ranking(2, 40).rank(1, 1)], 0.509187, atol=1e-6)
+    for name in ("fpnpoc", "random"):
+        found = evaluate(TWO, PLAYERS["optimal"], PLAYERS[name], tolerance=1e-10)
+        assert (found.all_wins() >= values - 1e-9).all(), name
+        assert (found.all_wins(first=False) <= values + 1e-9).all(), name
+    best = evaluate(TWO, PLAYERS["optimal"], None, tolerance=1e-10)
+    assert np.abs(best.all_wins() - values).max() < 1e-9  # even its best answer
+    assert error < 1e-4
+
+
+def test_the_best_answer_wins_at_least_as_much_as_anybody() -> None:
+    best = evaluate(SMALL, None, PLAYERS["fpoc"])
+    value = evaluate(SMALL, None, None)
+    assert (best.all_wins() >= value.all_wins() - 1e-12).all()
+    for player in RULED:
+        other = evaluate(SMALL, player, PLAYERS["fpoc"])
+        assert (best.all_wins() >= other.all_wins() - 1e-12).all(), player.name
+        assert (best.all_wins(first=False) <= other.all_wins(first=False) + 1e-12).all(), player.name
+
+
+def test_an_evaluation_knows_its_rules_and_limits() -> None:
+    found = evaluate(SMALL, PLAYERS["fpoc"], None)
+    assert (found.first, found.second) == ("fpoc", "best")
+    assert found.first_wins(Board.parse("12,13/0", SMALL)) == 1.0
+    assert found.second_wins(Board.parse("0/12,13", SMALL)) == 0.0
+    with pytest.raises(RulesMismatchError):
+        found.first_wins(Board.start())
+    with pytest.raises(ResourceError, match="up to 3 pieces"):
+        evaluate(Rules(4), PLAYERS["fpoc"], None)
+
+
+def test_exact_results_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("madn.evaluate.available_memory", lambda: 1 << 20)
+    with pytest.raises(ResourceError, match="MiB of memory"):
+        evaluate(SMALL, None, None)
+
+
+# Table 5.2
+
+
+def test_the_thesis_prints_what_its_players_score() -> None:
+    """Four pieces, fewer games than the thesis played; `madn reproduce --full` plays a million of each pairing."""
+    printed = published()["madn"]["table_5_2_percent"]
+    result = simulate(PLAYERS["fpoc"], PLAYERS["random"], Board.start(), 60_000, 1)
+    assert result.agrees(printed["fpoc"]["random"] / 100, 1_000_000)
