@@ -81,7 +81,7 @@ def extension(name):
     )
 
 
-names = ["_core", "_blocks", "_sweep", "_thesis", "_readout"] + (["_sweep_avx2"] if AVX2 else [])
+names = ["_core", "_blocks", "_sweep", "_thesis", "_readout", "games._pyramid"] + (["_sweep_avx2"] if AVX2 else [])
 
 setup(
     ext_modules=cythonize([extension(name) for name in names], compiler_directives=DIRECTIVES),
