@@ -11,6 +11,7 @@ import click
 
 from madn.cli.boards import moves, rank, unrank
 from madn.cli.plot import plot
+from madn.cli.pyramid import pyramid
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
 from madn.cli.solve import plan, solve
@@ -71,7 +72,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank, reproduce, plot):
+for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank, pyramid, reproduce, plot):
     commands.add_command(command)
 
 

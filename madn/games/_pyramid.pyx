@@ -86,16 +86,19 @@ cdef inline uint32_t ranked(const Numbers* g, const uint8_t* x, int k, int c, in
     return rank
 
 
-cdef inline bint numbered(const Numbers* g, const uint8_t* x) noexcept nogil:
-    """Whether the block fulfils the two conditions, so that it has a rank."""
+cdef inline int64_t checked_rank(const Numbers* g, const uint8_t* x) noexcept nogil:
+    """The rank of a block; -1 if it does not fulfil the two conditions and has none."""
     cdef int k, c = 0, u = 0
+    cdef uint32_t rank = 0
     for k in range(g.tiers, 2, -1):
         if x[k]:
+            rank += ways(g, k, c, u)
             c += x[k]
             u += x[k] * (k + 1)
             if c > g.most[k] or u > g.room[k * g.line + c]:
-                return False
-    return True
+                return -1
+            rank -= ways(g, k, c, u)
+    return rank
 
 
 cdef inline void unrank(const Numbers* g, uint32_t rank, uint8_t* x) noexcept nogil:
@@ -132,7 +135,7 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
     Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is some such steps.
     """
     cdef int a, b, n, row, twos, ones, top = 0
-    cdef uint64_t place
+    cdef int64_t rank
     cdef const uint8_t* source
     for a in range(g.tiers):
         if a > 2:
@@ -146,17 +149,16 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
             if b > 2:
                 x[b] -= 1
             x[n] += 1
-            if numbered(g, x):
-                place = places[ranked(g, x, g.tiers, 0, 0, 0)]
-                if place & 0xFFFF:
-                    source = s.length + (place & 0xFFFF) * ROWS
-                    twos = (a == 2) + (b == 2)
-                    ones = (a == 1) + (b == 1)
-                    row = 0
-                    while source[row]:
-                        length[row + twos] = max(length[row + twos], <uint8_t>(source[row] + ones))
-                        row += 1
-                    top = max(top, row + twos)
+            rank = checked_rank(g, x)
+            if rank >= 0 and places[rank] & 0xFFFF:
+                source = s.length + (places[rank] & 0xFFFF) * ROWS
+                twos = (a == 2) + (b == 2)
+                ones = (a == 1) + (b == 1)
+                row = 0
+                while source[row]:
+                    length[row + twos] = max(length[row + twos], <uint8_t>(source[row] + ones))
+                    row += 1
+                top = max(top, row + twos)
             x[n] -= 1
             if b > 2:
                 x[b] += 1
@@ -427,9 +429,10 @@ cdef class Blocks:
         for k in range(3, self.tiers + 1):
             x[k] = state[k - 1]
             level += k * x[k]
-        if not numbered(&self.numbers, x):
+        cdef int64_t rank = checked_rank(&self.numbers, x)
+        if rank < 0:
             return None
-        cdef uint64_t place = self.places[ranked(&self.numbers, x, self.tiers, 0, 0, 0)]
+        cdef uint64_t place = self.places[rank]
         cdef int shape = place & 0xFFFF
         if shape == 0 or state[0] >= self.length[shape, state[1]]:
             return None

@@ -24,7 +24,7 @@ Progress = Callable[[float, str], None]
 
 MIN_TIERS = 2
 BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
-CHUNK = 1 << 14  # blocks between two looks at the clock and at Ctrl-C
+CHUNK = 1 << 16  # blocks between two looks at the clock and at Ctrl-C
 
 
 class Action(NamedTuple):
@@ -257,6 +257,8 @@ class Solution:
     def _run(self, top: int, keep: bool, progress: Progress) -> None:
         done, whole = 0, sum(self._sizes[: top + 1])
         for level in range(top + 1):
+            if not keep and level > self.tiers:
+                self._levels[level - self.tiers - 1] = None
             size = self._sizes[level]
             self._levels[level] = np.empty(2 * size + PADDING, np.uint8)
             blocks = self._blocks.blocks(level)
@@ -265,8 +267,6 @@ class Solution:
                 self._blocks.solve(self._levels, level, first, last, self.limit, self.threads)
                 progress((done + size * last / blocks) / whole, f"{level} of {top} levels")
             done += size
-            if not keep and level >= self.tiers:
-                self._levels[level - self.tiers] = None
 
 
 def solve(
