@@ -47,13 +47,13 @@ def final(x: State) -> bool:
 
 
 @cache
-def W(x: State) -> int:
+def W(x: State) -> int:  # noqa: N802
     """(3.2) and (3.3)."""
     return limit(len(x)) if final(x) else min(Z(g(x, u)) + 1 for u in actions(x))
 
 
 @cache
-def Z(x: State) -> int:
+def Z(x: State) -> int:  # noqa: N802
     """(3.4) and (3.5)."""
     return 0 if final(x) else max(W(g(x, u)) for u in actions(x))
 

@@ -113,4 +113,7 @@ def _nested(tree: "Strategy | None") -> dict[str, Any] | None:
 
     if tree is None:
         return None
-    return {"state": tree.state, "turns": [{"reply": reply, "turn": turn(following)} for reply, following in tree.turns]}
+    return {
+        "state": tree.state,
+        "turns": [{"reply": reply, "turn": turn(following)} for reply, following in tree.turns],
+    }

@@ -12,7 +12,7 @@ that can follow: of the two bytes, simply the least of each. Sixteen bytes are c
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 
 cdef extern from *:
@@ -116,7 +116,8 @@ cdef inline void unrank(const Numbers* g, uint32_t rank, uint8_t* x) noexcept no
             here = ways(g, k, c, u)
 
 
-cdef uint32_t collect(const Numbers* g, int k, int c, int u, uint32_t rank, uint32_t* order, int64_t* cursor) noexcept nogil:
+cdef uint32_t collect(const Numbers* g, int k, int c, int u, uint32_t rank, uint32_t* order,
+                      int64_t* cursor) noexcept nogil:
     """Put the blocks that begin so, in the order of their ranks, into the lists of their levels."""
     if k == 2:
         order[cursor[u - c]] = rank
@@ -129,14 +130,17 @@ cdef uint32_t collect(const Numbers* g, int k, int c, int u, uint32_t rank, uint
     return rank
 
 
-cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, uint8_t* x, uint8_t* length) noexcept nogil:
+cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, uint32_t block,
+                     uint8_t* length) noexcept nogil:
     """Find the rows of a block: the blocks it comes from by marking one bar are known.
 
     Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is some such steps.
     """
     cdef int a, b, n, row, twos, ones, top = 0
     cdef int64_t rank
+    cdef uint8_t x[MOST_TIERS + 2]
     cdef const uint8_t* source
+    unrank(g, block, x)
     for a in range(g.tiers):
         if a > 2:
             if not x[a]:
@@ -224,8 +228,8 @@ cdef inline int with_part(const Numbers* g, uint8_t* x, int level, int n, int a,
     return size
 
 
-cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places, const uint8_t* const* levels, int level,
-                      int limit, uint32_t block, uint8_t* out) noexcept nogil:
+cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places, const uint8_t* const* levels,
+                      int level, int limit, uint32_t block, uint8_t* out) noexcept nogil:
     """Compute the values of a block from those of lower levels; `out` are the values of its own level."""
     cdef uint8_t x[MOST_TIERS + 2]
     cdef Option options[OPTIONS]
@@ -279,13 +283,6 @@ cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places,
             if level == 0 and row == 0 and one < 2:  # nothing left, and the last bar
                 mine[2 * one] = NEUTRAL if one == 0 else 0
                 mine[2 * one + 1] = NEUTRAL if one == 0 else <uint8_t>(255 - limit)
-
-
-cdef inline void rows_of_block(const Numbers* g, const Shapes* s, const uint64_t* places, uint32_t block,
-                               uint8_t* length) noexcept nogil:
-    cdef uint8_t x[MOST_TIERS + 2]
-    unrank(g, block, x)
-    lengths_of(g, s, places, x, length)
 
 
 cdef class Blocks:
@@ -367,7 +364,7 @@ cdef class Blocks:
             lengths[0, 0], lengths[0, 1] = 3, 2
         else:
             for i in prange(count, nogil=True, num_threads=threads, schedule="dynamic", chunksize=64):
-                rows_of_block(numbers, shapes, &self.places[0], self.order[begin + i], &lengths[i, 0])
+                lengths_of(numbers, shapes, &self.places[0], self.order[begin + i], &lengths[i, 0])
         for i in range(count):
             if lengths[i, 0]:
                 shape = self.shape(&lengths[i, 0])

@@ -192,7 +192,7 @@ def check_memory(tiers: int, keep: bool = True) -> "Numbering":
     needed, free = numbering.memory_bytes(keep), available_memory()
     if free is not None and needed > free:
         raise ResourceError(
-            f"{tiers} tiers need {needed / 2**30:.1f} GiB of memory and this machine has {free / 2**30:.1f} GiB available"
+            f"{tiers} tiers need {needed / 2**30:.1f} GiB of memory, and this machine has {free / 2**30:.1f} GiB free"
         )
     return numbering
 
@@ -217,7 +217,9 @@ class Solution:
         """The level of a state and its number there; InvalidBoardError if it cannot come up in this game."""
         place = self._blocks.find(state)
         if place is None or not any(state):
-            raise InvalidBoardError(f"state '{state_text(tuple(state))}' cannot come up in a game of {self.tiers} tiers")
+            raise InvalidBoardError(
+                f"state '{state_text(tuple(state))}' cannot come up in a game of {self.tiers} tiers"
+            )
         return place
 
     def value(self, state: Sequence[int]) -> Value:

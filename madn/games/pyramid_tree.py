@@ -87,7 +87,10 @@ INK, PAPER, BOX, PALE, LAST = "#2b2413", "#fffdf5", "#dce8f4", "#f1f1f1", "#f3d5
 
 
 def as_svg(tree: Strategy) -> str:
-    """The tree as an SVG document: boxes with a state and the winner's action, ovals where one bar is left."""
+    """The tree as an SVG document: boxes with a state and the winner's action, ovals where one bar is left.
+
+    A box is dashed if what follows is not drawn there: because it is elsewhere in the tree, or deeper than asked for.
+    """
     width = CHARACTER * max(len(state_text(tree.state)), 9) + 20
     step = width + GAP
     shapes: list[str] = []
@@ -123,8 +126,7 @@ def as_svg(tree: Strategy) -> str:
         else:
             y = LINE * (used + 0.5) + 10
             used += 1
-        note = " (see above)" if turn.again else " ..." if turn.cut else ""
-        box(column, y, [state_text(turn.state) + note, str(turn.action)], "again" if turn.again or turn.cut else "turn")
+        box(column, y, [state_text(turn.state), str(turn.action)], "again" if turn.again or turn.cut else "turn")
         if ends:
             lines.extend(edge(10 + column * step + width, y, y, None))
             box(column + 1, y, [state_text(turn.after)], "last")
@@ -134,7 +136,7 @@ def as_svg(tree: Strategy) -> str:
     heights = [place(turn, int(loser_begins)) for _, turn in tree.turns]
     if loser_begins:
         y = (heights[0] + heights[-1]) / 2
-        box(0, y, [state_text(tree.state)], "again")
+        box(0, y, [state_text(tree.state)], "begin")
         for (reply, _), to in zip(tree.turns, heights, strict=True):
             lines.extend(edge(10 + width, y, to, reply))
     size = rightmost + 10, LINE * used + 20
@@ -143,9 +145,10 @@ def as_svg(tree: Strategy) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size[0]} {size[1]}" width="{size[0]}" '
             f'height="{size[1]}" role="img" font-family="monospace" font-size="12" text-anchor="middle">',
             f"<title>A sure way to win the pyramid game from {state_text(tree.state)}</title>",
-            "<desc>Boxes: a state and what the winner marks there. On the lines: what the loser marks.</desc>",
+            "<desc>Boxes: a state and what the winner marks there; dashed if not followed further here. "
+            "On the lines: what the loser marks. Ovals: one bar is left.</desc>",
             f"<style>text{{fill:{INK}}}path{{fill:none;stroke:{INK}}}rect{{stroke:{INK};fill:{BOX}}}"
-            f".again{{fill:{PALE};stroke-dasharray:4 3}}.last{{fill:{LAST}}}.reply{{font-size:10px}}</style>",
+            f".again{{stroke-dasharray:4 3}}.begin{{fill:{PALE}}}.last{{fill:{LAST}}}.reply{{font-size:10px}}</style>",
             f'<rect width="{size[0]}" height="{size[1]}" style="fill:{PAPER};stroke:none"/>',
             *lines,
             *shapes,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PICTURES: dict[str, tuple[str, str]] = {
     "positions": ("ludo", "positions of German Ludo for 1 to 6 pieces (Figure 4.1 of the thesis)"),
+    "pyramid": ("pyramid", "turns the winner of the pyramid game needs, 2 to 12 tiers (Table 1 of Fujita's paper)"),
 }
 
 
