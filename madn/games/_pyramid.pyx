@@ -13,7 +13,7 @@ import numpy as np
 
 from cython.parallel cimport prange
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcmp, memset
+from libc.string cimport memcmp, memcpy, memset
 
 cdef extern from *:
     """
@@ -35,9 +35,19 @@ cdef extern from *:
             for (int i = 0; i < 16; i++)
                 least[i] = values[i] < least[i] ? values[i] : least[i];
     }
+
+    /* most[i] = max(most[i], lengths[i] + more) for all rows that there are; a multiple of sixteen rows is looked at */
+    static inline void madn_most(uint8_t *MADN_RESTRICT most, const uint8_t *MADN_RESTRICT lengths, uint8_t more) {
+        for (; *lengths; most += 16, lengths += 16)
+            for (int i = 0; i < 16; i++) {
+                uint8_t length = lengths[i] ? (uint8_t)(lengths[i] + more) : 0;
+                most[i] = length > most[i] ? length : most[i];
+            }
+    }
     """
     void madn_prefetch(const void* address) noexcept nogil
     void madn_least(uint8_t* least, const uint8_t* values, int chunks) noexcept nogil
+    void madn_most(uint8_t* most, const uint8_t* lengths, uint8_t more) noexcept nogil
 
 cdef enum:
     MOST_TIERS = 18
@@ -47,7 +57,7 @@ cdef enum:
     SHAPES = 65536
     SLOTS = 4 * SHAPES
     PAD = 16             # bytes after the last value of a level that a row may be read into
-    FEW = 256            # blocks that are not worth waking other threads for
+    FEW = 2048           # blocks that are not worth waking other threads for
     NEUTRAL = 255        # in both bytes: never the least, so no action leads to the empty pyramid
 
 MAX_TIERS, PADDING = MOST_TIERS, PAD
@@ -64,6 +74,11 @@ cdef struct Numbers:
     const uint32_t* ways     # [k][c][u]: vectors of runs of at most k bars, after c longer ones that take room u
     const int16_t* most      # [k]: runs of k bars and more that fit
     const int16_t* room      # [k][c]: the room that c runs of k bars and more can take
+
+cdef struct Path:        # before the runs of k bars: how many longer ones, the room they take, their part of the rank
+    int c[MOST_TIERS + 1]
+    int u[MOST_TIERS + 1]
+    uint32_t rank[MOST_TIERS + 1]
 
 cdef struct Shapes:
     uint8_t* length          # [shape][twos]: states of the row
@@ -86,11 +101,20 @@ cdef inline uint32_t ranked(const Numbers* g, const uint8_t* x, int k, int c, in
     return rank
 
 
-cdef inline int64_t checked_rank(const Numbers* g, const uint8_t* x) noexcept nogil:
-    """The rank of a block; -1 if it does not fulfil the two conditions and has none."""
-    cdef int k, c = 0, u = 0
-    cdef uint32_t rank = 0
-    for k in range(g.tiers, 2, -1):
+cdef inline void follow(const Numbers* g, const uint8_t* x, int top, Path* path) noexcept nogil:
+    """Fill the path below run length `top`."""
+    cdef int k
+    for k in range(top, 2, -1):
+        path.c[k - 1], path.u[k - 1], path.rank[k - 1] = path.c[k], path.u[k], path.rank[k]
+        if x[k]:
+            path.c[k - 1] += x[k]
+            path.u[k - 1] += x[k] * (k + 1)
+            path.rank[k - 1] += ways(g, k, path.c[k], path.u[k]) - ways(g, k, path.c[k - 1], path.u[k - 1])
+
+
+cdef inline int64_t checked_rank(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
+    """As `ranked`; -1 if the block does not fulfil the two conditions and has no rank."""
+    while k > 2:
         if x[k]:
             rank += ways(g, k, c, u)
             c += x[k]
@@ -98,6 +122,7 @@ cdef inline int64_t checked_rank(const Numbers* g, const uint8_t* x) noexcept no
             if c > g.most[k] or u > g.room[k * g.line + c]:
                 return -1
             rank -= ways(g, k, c, u)
+        k -= 1
     return rank
 
 
@@ -136,11 +161,15 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
 
     Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is some such steps.
     """
-    cdef int a, b, n, row, twos, ones, top = 0
+    cdef int a, b, n, row
     cdef int64_t rank
     cdef uint8_t x[MOST_TIERS + 2]
-    cdef const uint8_t* source
+    cdef uint8_t most[ROWS + 16]
+    cdef Path path
+    memset(most, 0, ROWS + 16)
     unrank(g, block, x)
+    path.c[g.tiers] = path.u[g.tiers] = path.rank[g.tiers] = 0
+    follow(g, x, g.tiers, &path)
     for a in range(g.tiers):
         if a > 2:
             if not x[a]:
@@ -153,78 +182,49 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
             if b > 2:
                 x[b] -= 1
             x[n] += 1
-            rank = checked_rank(g, x)
-            if rank >= 0 and places[rank] & 0xFFFF:
-                source = s.length + (places[rank] & 0xFFFF) * ROWS
-                twos = (a == 2) + (b == 2)
-                ones = (a == 1) + (b == 1)
-                row = 0
-                while source[row]:
-                    length[row + twos] = max(length[row + twos], <uint8_t>(source[row] + ones))
-                    row += 1
-                top = max(top, row + twos)
+            rank = checked_rank(g, x, n, path.c[n], path.u[n], path.rank[n])
+            if rank >= 0:  # a block that cannot be reached has the shape without rows
+                madn_most(most + (a == 2) + (b == 2), s.length + (places[rank] & 0xFFFF) * ROWS, (a == 1) + (b == 1))
             x[n] -= 1
             if b > 2:
                 x[b] += 1
         if a > 2:
             x[a] += 1
-    for row in range(top - 1, 0, -1):  # a run of two becomes a single bar
-        length[row - 1] = max(length[row - 1], <uint8_t>(length[row] + 1))
+    for row in range(ROWS - 1, 0, -1):  # a run of two becomes a single bar
+        if most[row]:
+            most[row - 1] = max(most[row - 1], <uint8_t>(most[row] + 1))
+    memcpy(length, most, ROWS)
 
 
 cdef int options_of(const Numbers* g, uint8_t* x, int level, Option* out) noexcept nogil:
-    """List where the actions on runs of three bars and more lead from a block: 0 <= b <= a, a + b < n."""
-    cdef int n, a, b, k, size = 0
-    cdef int c[MOST_TIERS + 2]
-    cdef int u[MOST_TIERS + 2]
-    cdef uint32_t r[MOST_TIERS + 2]
+    """List where the actions on runs of three bars and more lead from a block: to runs b <= a with a + b < n."""
+    cdef int n, a, b, size = 0
+    cdef Path without, with_a
     for n in range(3, g.tiers + 1):
         if not x[n]:
             continue
         x[n] -= 1
-        k = g.tiers
-        c[k] = u[k] = r[k] = 0
-        for k in range(g.tiers, 2, -1):  # what the block without the run has before length k
-            c[k - 1] = c[k] + x[k]
-            u[k - 1] = u[k] + x[k] * (k + 1)
-            r[k - 1] = r[k] + ways(g, k, c[k], u[k]) - ways(g, k, c[k - 1], u[k - 1])
-        for a in range(3):
+        without.c[g.tiers] = without.u[g.tiers] = without.rank[g.tiers] = 0
+        follow(g, x, g.tiers, &without)
+        for a in range(n):
+            if a > 2:
+                x[a] += 1
+                with_a.c[a], with_a.u[a], with_a.rank[a] = without.c[a], without.u[a], without.rank[a]
+                follow(g, x, a, &with_a)
             for b in range(min(a, n - 1 - a) + 1):
-                out[size] = Option(r[2], <uint8_t>(level - n), <uint8_t>((a == 2) + (b == 2)),
-                                   <uint8_t>((a == 1) + (b == 1)))
+                if b > 2:
+                    x[b] += 1
+                    out[size].block = ranked(g, x, b, with_a.c[b], with_a.u[b], with_a.rank[b])
+                    x[b] -= 1
+                else:
+                    out[size].block = with_a.rank[2] if a > 2 else without.rank[2]
+                out[size].level = <uint8_t>(level - n + (a if a > 2 else 0) + (b if b > 2 else 0))
+                out[size].twos = (a == 2) + (b == 2)
+                out[size].ones = (a == 1) + (b == 1)
                 size += 1
-        for a in range(3, n):
-            size = with_part(g, x, level - n, n, a, c[a], u[a], r[a], out, size)
+            if a > 2:
+                x[a] -= 1
         x[n] += 1
-    return size
-
-
-cdef inline int with_part(const Numbers* g, uint8_t* x, int level, int n, int a, int c0, int u0, uint32_t r0,
-                          Option* out, int size) noexcept nogil:
-    """List the options that leave a run of `a` bars, 3 or more, and another of at most as many."""
-    cdef int b, k
-    cdef int c[MOST_TIERS + 2]
-    cdef int u[MOST_TIERS + 2]
-    cdef uint32_t r[MOST_TIERS + 2]
-    x[a] += 1
-    c[a], u[a], r[a] = c0, u0, r0
-    for k in range(a, 2, -1):
-        c[k - 1] = c[k]
-        u[k - 1] = u[k]
-        r[k - 1] = r[k]
-        if x[k]:
-            c[k - 1] += x[k]
-            u[k - 1] += x[k] * (k + 1)
-            r[k - 1] += ways(g, k, c[k], u[k]) - ways(g, k, c[k - 1], u[k - 1])
-    for b in range(min(a, n - 1 - a) + 1):
-        if b > 2:
-            x[b] += 1
-            out[size] = Option(ranked(g, x, b, c[b], u[b], r[b]), <uint8_t>(level + a + b), 0, 0)
-            x[b] -= 1
-        else:
-            out[size] = Option(r[2], <uint8_t>(level + a), b == 2, b == 1)
-        size += 1
-    x[a] -= 1
     return size
 
 
@@ -426,7 +426,7 @@ cdef class Blocks:
         for k in range(3, self.tiers + 1):
             x[k] = state[k - 1]
             level += k * x[k]
-        cdef int64_t rank = checked_rank(&self.numbers, x)
+        cdef int64_t rank = checked_rank(&self.numbers, x, self.tiers, 0, 0, 0)
         if rank < 0:
             return None
         cdef uint64_t place = self.places[rank]
