@@ -24,7 +24,8 @@ Progress = Callable[[float, str], None]
 
 MIN_TIERS = 2
 BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
-CHUNK = 1 << 16  # blocks between two looks at the clock and at Ctrl-C
+CHUNK = 1 << 16  # blocks between two looks at Ctrl-C
+NUMBERING = 0.3  # its share of the time
 
 
 class Action(NamedTuple):
@@ -267,7 +268,8 @@ class Solution:
             for first in range(0, blocks, CHUNK):
                 last = min(first + CHUNK, blocks)
                 self._blocks.solve(self._levels, level, first, last, self.limit, self.threads)
-                progress((done + size * last / blocks) / whole, f"{level} of {top} levels")
+                share = (done + size * last / blocks) / whole
+                progress(NUMBERING + (1 - NUMBERING) * share, f"level {level} of {top}")
             done += size
 
 
@@ -290,8 +292,12 @@ def solve(
     began = time.perf_counter()
     workers = threads or usable_threads()
     blocks = Blocks(tiers, numbering.ways, numbering.most, numbering.room, numbering.counts)
-    sizes = [blocks.lay_out(level, workers) for level in reversed(range(len(numbering.counts)))]
-    solution = Solution(blocks, sizes[::-1], workers)
+    sizes, left = [0] * len(numbering.counts), blocks.candidates
+    for level in reversed(range(len(sizes))):
+        sizes[level] = blocks.lay_out(level, workers)
+        left -= numbering.counts[level]
+        progress(NUMBERING * (1 - left / blocks.candidates), "numbering")
+    solution = Solution(blocks, sizes, workers)
     solution._run(solution.find(until or start(tiers))[0], keep, progress)
     solution.seconds = time.perf_counter() - began
     return solution
