@@ -83,7 +83,7 @@ def extension(name):
 
 names = ["_core", "_blocks", "_choices", "_policy", "_sweep", "_thesis", "_readout", "_packing"]
 names += ["_choice", "_match", "_evaluate"]
-names += ["games._pig", "games._wubbel", "games._cantstop_turns", "games._cantstop"]
+names += ["games._pig", "games._wubbel", "games._cantstop_turns", "games._cantstop", "games._pyramid"]
 names += ["_sweep_avx2", "games._cantstop_avx2"] if AVX2 else []
 
 setup(

@@ -1,8 +1,8 @@
 """The exact result of two players against each other, from every position: no games, no chance.
 
 The sweeps are those of the solver with the choice of a move replaced by what the player takes: component after
-component of finish zones, most advanced first, each until it settles (`madn/_evaluate.pyx`). A player `None` answers the
-other one as well as possible: its result says how much the other can be exploited.
+component of finish zones, most advanced first, each until it settles (`madn/_evaluate.pyx`). A player `None` answers
+the other one as well as possible: its result says how much the other can be exploited.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,7 +22,8 @@ from madn.match import FINE_POSITIONS, compiled
 from madn.players import Player
 from madn.rules import DIE, Rules
 from madn.solver.components import finish_zones
-from madn.solver.plan import available_memory, component_positions, side_size
+from madn.solver.footprint import component_positions, side_size
+from madn.solver.plan import available_memory
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3

@@ -12,7 +12,7 @@ from typing import Literal
 
 from madn.board import Move
 from madn.database import Database
-from madn.errors import RulesMismatchError
+from madn.errors import NoValuesError, RulesMismatchError
 from madn.record import Record
 
 
@@ -74,6 +74,10 @@ def analyse_game(record: Record, database: Database) -> GameReview:
         made = next(option for option in options if option.move == ply.move)
         choices[mover] += len(options) > 1
         best = made if made.win == options[0].win else options[0]
+        if best.win is None or made.win is None:
+            raise NoValuesError(
+                f"{database.path}: stores best moves only; to judge a game winning probabilities are needed"
+            )
         reviews.append(
             MoveReview(
                 number,
@@ -83,8 +87,8 @@ def analyse_game(record: Record, database: Database) -> GameReview:
                 ply.move,
                 best.move,
                 before,
-                options[0].win - before,
-                options[0].win - made.win,
+                best.win - before,
+                best.win - made.win,
             )
         )
 

@@ -17,6 +17,7 @@ from madn.cli.match import match, players
 from madn.cli.pig import pig
 from madn.cli.play import play
 from madn.cli.plot import plot
+from madn.cli.pyramid import pyramid
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
 from madn.cli.solve import plan, solve
@@ -83,7 +84,7 @@ for group in (
     (solve, plan, info, win, best_move, analyse, verify, compress),
     (moves, rank, unrank),
     (players, match, play, analyse_game),
-    (pig, cantstop),
+    (pig, cantstop, pyramid),
     (reproduce, plot),
 ):
     for command in group:

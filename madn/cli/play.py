@@ -187,7 +187,8 @@ class Session:
             self.say("There is no database of this game; madn solve makes one, --db names it.")
             return
         best = self.database.moves(board, roll)
-        self.say(columns([(option.move, percent(option.win)) for option in best], right=[1]))
+        odds = ["" if option.win is None else percent(option.win) for option in best]
+        self.say(columns([(option.move, win) for option, win in zip(best, odds, strict=True)], right=[1]))
 
     def _undo(self) -> bool:
         """Go back to the person's last decision before this one."""

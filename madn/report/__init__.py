@@ -14,7 +14,7 @@ from typing import Any
 
 Value = float | int | str | bool | None | list[Any] | dict[str, Any]
 
-SUBJECTS = ("ludo", "pig", "wubbel", "cantstop")
+SUBJECTS = ("ludo", "pig", "wubbel", "cantstop", "pyramid")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,119 @@
+"""`madn pyramid`: the pyramid game of Fujita's paper."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from madn.cli.output import columns, duration, json_option, plural, print_json
+from madn.cli.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from madn.games.pyramid import Solution, State
+    from madn.games.pyramid_tree import Strategy, Turn
+
+
+@click.command()
+@click.option("--tiers", type=int, required=True, help="Tiers of the pyramid, 2 or more: 1 bar, 2 bars, 3 bars ...")
+@click.option("--state", "text", metavar="RUNS", help="Runs of 1 bar, of 2 bars, ...  [default: the start, 1,1,...,1]")
+@click.option("--tree", "with_tree", is_flag=True, help="Also print the winner's strategy as a tree.")
+@click.option("--depth", type=click.IntRange(min=1), help="Turns of the winner that the tree shows.  [default: all]")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw the tree to this file.")
+@click.option("--threads", type=int, help="Threads to use.  [default: all]")
+@json_option
+def pyramid(
+    tiers: int,
+    text: str | None,
+    with_tree: bool,
+    depth: int | None,
+    svg: Path | None,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Solve the pyramid game: who wins, in how many turns, and how.
+
+    Tiers of 1, 2, 3, ... bars. In turn, each player marks one bar or more that stand side by side in one tier;
+    who marks the last bar loses. A state is the number of runs of 1 bar, of 2 bars, and so on that are left. An
+    action (u1,u2,u3) marks bars u2 to u3 of a run of u1 bars.
+
+    Example: madn pyramid --tiers 5 --state 1,1,0,1,0
+    """
+    if svg is not None and not svg.absolute().parent.is_dir():
+        raise click.BadParameter(f"there is no directory {svg.absolute().parent}", param_hint="'--svg'")
+    from madn.games import pyramid as game
+    from madn.games import pyramid_tree
+
+    state = game.start(tiers) if text is None else game.parse_state(text, tiers)
+    drawn = with_tree or svg is not None
+    with ProgressBar("solving") as bar:
+        solution = game.solve(tiers, threads=threads, keep=drawn, until=state, progress=bar)
+    answer = _answer(solution, state)
+    tree = pyramid_tree.strategy(solution, state, depth) if drawn and answer["best_actions"] else None
+    if svg is not None and tree is not None:
+        svg.write_text(pyramid_tree.as_svg(tree), encoding="utf-8")
+    if as_json:
+        print_json({**answer, "tree": _nested(tree), "svg": svg and str(svg)})
+        return
+    click.echo(_table(solution, answer))
+    if with_tree and tree is not None:
+        click.echo("\n" + pyramid_tree.as_text(tree))
+    if svg is not None and tree is not None:
+        click.echo(f"\nThe tree is in {svg}")
+
+
+def _answer(solution: "Solution", state: "State") -> dict[str, Any]:
+    from madn.games.pyramid import actions, after
+
+    first, second = solution.value(state)
+    best = solution.best_actions(state)
+    listed = []
+    for action in actions(state):
+        following = after(state, action)
+        listed.append({"action": action, "state": following, "turns": solution.value(following).second + 1})
+    return {
+        "tiers": solution.tiers,
+        "state": state,
+        "states": solution.states,
+        "limit": solution.limit,
+        "first": first,
+        "second": second,
+        "winner": "first" if solution.wins(state) else "second",
+        "best_action": best[0] if best else None,
+        "best_actions": best,
+        "actions": listed,
+        "seconds": solution.seconds,
+        "threads": solution.threads,
+    }
+
+
+def _table(solution: "Solution", answer: dict[str, Any]) -> str:
+    from madn.games.pyramid import bars, state_text
+
+    first_wins = answer["winner"] == "first"
+    turns = plural(answer["first" if first_wins else "second"], "turn")
+    best = " ".join(map(str, answer["best_actions"][:8])) + " ..." * (len(answer["best_actions"]) > 8)
+    rows = [
+        ("game", f"{solution.tiers} tiers, {plural(solution.states, 'state')}"),
+        ("state", f"{state_text(answer['state'])}, {plural(bars(answer['state']), 'bar')}"),
+        ("winner", f"the {'player to move' if first_wins else 'other player'}, in at most {turns}"),
+        ("W, Z", f"{answer['first']}, {answer['second']} (limit {answer['limit']})"),
+        ("best", best or "none: the last bar must be marked"),
+        ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
+    ]
+    return columns(rows)
+
+
+def _nested(tree: "Strategy | None") -> dict[str, Any] | None:
+    """The tree as plain lists and objects."""
+
+    def turn(here: "Turn") -> dict[str, Any]:
+        replies = [{"reply": reply, "turn": turn(following)} for reply, following in here.replies]
+        cut = {"again": here.again, "cut": here.cut}
+        return {"state": here.state, "action": here.action, "after": here.after, **cut, "replies": replies}
+
+    if tree is None:
+        return None
+    return {
+        "state": tree.state,
+        "turns": [{"reply": reply, "turn": turn(following)} for reply, following in tree.turns],
+    }

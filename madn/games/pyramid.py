@@ -1,0 +1,303 @@
+"""The pyramid game (Fujita 2016): how soon a player can be sure of winning, from every state.
+
+`tiers` rows of 1, 2, 3, … bars. In turn, each player marks bars that stand next to each other in one tier, at least
+one; who marks the last bar loses. Marked bars cut a tier into runs, and only the lengths of the runs matter: a state
+is a tuple, state[n - 1] runs of n bars. W(x) is the number of turns that the player to move needs to win, `limit` or
+more if the other side can prevent it; Z(x) is the same for the other side. The recursions are (3.2)-(3.5) of the paper.
+"""
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
+from madn.games._pyramid import MAX_TIERS, PADDING, Blocks
+from madn.solver.plan import available_memory, usable_threads
+
+State = tuple[int, ...]
+Progress = Callable[[float, str], None]
+
+MIN_TIERS = 2
+BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
+CHUNK = 1 << 16  # blocks between two looks at Ctrl-C
+NUMBERING = 0.3  # its share of the time
+
+
+class Action(NamedTuple):
+    """Mark bars `first` to `last` of a run of `run` bars; (u1, u2, u3) in the paper."""
+
+    run: int
+    first: int
+    last: int
+
+    def __str__(self) -> str:
+        return f"({self.run},{self.first},{self.last})"
+
+
+class Value(NamedTuple):
+    """W and Z of a state: turns that the player to move and the other player need to win."""
+
+    first: int
+    second: int
+
+
+def start(tiers: int) -> State:
+    """The state in which a game begins: one run of each length."""
+    return (1,) * check_tiers(tiers)
+
+
+def limit(tiers: int) -> int:
+    """L of the paper: W of the state with one bar, half of all bars; nobody who wins needs more turns."""
+    return tiers * (tiers + 1) // 4
+
+
+def check_tiers(tiers: int) -> int:
+    """Return the number, or raise InvalidRulesError if there is no such game."""
+    if tiers < MIN_TIERS:
+        raise InvalidRulesError(f"tiers must be at least {MIN_TIERS}, not {tiers}")
+    return tiers
+
+
+def parse_state(text: str, tiers: int) -> State:
+    """Read a state such as 1,1,0,1,0: the number of runs of 1 bar, of 2 bars, and so on."""
+    parts = text.split(",")
+    if len(parts) != check_tiers(tiers):
+        raise InvalidBoardError(f"state '{text}': {len(parts)} numbers, and a game of {tiers} tiers has {tiers}")
+    for part in parts:
+        if not (part.isascii() and part.isdigit() and len(part) < 6):
+            raise InvalidBoardError(f"state '{text}': '{part}' is not a number of runs")
+    return tuple(int(part) for part in parts)
+
+
+def state_text(state: State) -> str:
+    """The text of a state that `parse_state` reads."""
+    return ",".join(map(str, state))
+
+
+def bars(state: State) -> int:
+    """How many bars are left."""
+    return sum(length * runs for length, runs in enumerate(state, 1))
+
+
+def is_final(state: State) -> bool:
+    """Whether one bar is left: the player to move has lost."""
+    return state[0] == 1 and not any(state[1:])
+
+
+def actions(state: State) -> list[Action]:
+    """U(x): all actions in the order of their numbers, of two that mirror each other one; none in the final state.
+
+    Marking all that is left is not among them.
+    """
+    if is_final(state):
+        return []
+    alone = sum(state) == 1
+    return [
+        Action(run, first, last)
+        for run, runs in enumerate(state, 1)
+        if runs
+        for first in range(1, (run + 1) // 2 + 1)
+        for last in range(first, run - first + 2)
+        if not (alone and last - first + 1 == run)
+    ]
+
+
+def after(state: State, action: Action) -> State:
+    """g(x, u): the state that the other player sees."""
+    runs = list(state)
+    runs[action.run - 1] -= 1
+    for left in (action.first - 1, action.run - action.last):
+        if left:
+            runs[left - 1] += 1
+    return tuple(runs)
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The vectors of runs of three bars and more that get a rank, and what storing all states takes.
+
+    Take room n + 1 for a run of n bars, and n + 1 in a tier of n: then the runs of a state fit into the tiers. So for
+    every k the runs of k bars and more are at most `most[k]`, and c of them take at most `room[k][c]`, the room of the
+    c largest tiers. Vectors that fulfil this are numbered; most of them can be reached, and no other can.
+    """
+
+    tiers: int
+    most: NDArray[np.int16]
+    room: NDArray[np.int16]
+    ways: NDArray[np.uint32]
+    """[k][c][u]: vectors of runs of 3 to k bars after c longer ones that take room u"""
+    counts: list[int]
+    """vectors in each level, the number of bars in runs of three and more"""
+    states: list[int]
+    """at least as many as there are states in each level"""
+
+    @classmethod
+    def of(cls, tiers: int) -> "Numbering":
+        """Count the vectors of a game."""
+        sizes = range(2, tiers + 2)
+        most = [0, *(sum(size // (k + 1) for size in sizes) for k in range(1, tiers + 1))]
+        C, U = most[1] + 2, sum(sizes) + tiers + 3
+        room = np.zeros((tiers + 1, U), np.int64)
+        fits = np.zeros((tiers + 1, C, U), np.bool_)
+        for k in range(1, tiers + 1):
+            for c in range(most[k] + 1):
+                room[k, c] = sum(sorted(sizes, reverse=True)[: min(c, tiers - k + 1)])
+                fits[k, c, : room[k, c] + 1] = True
+
+        def counted(below: NDArray[np.int64], k: int) -> NDArray[np.int64]:
+            """For each c and u the vectors with runs of k bars and fewer, from those with shorter runs."""
+            ways = np.where(fits[k], below, 0)
+            for c in reversed(range(C - 1)):
+                ways[c, : U - k - 1] += ways[c + 1, k + 1 :]
+            return ways
+
+        small = counted(counted(np.ones((C, U), np.int64), 1), min(2, tiers))
+        ways = np.zeros((tiers + 1, C, U), np.int64)
+        ways[2] = 1
+        reached = np.zeros((C, U), np.int64)  # vectors of runs of k bars and more by c and u
+        reached[0, 0] = 1
+        for k in range(3, tiers + 1):
+            ways[k] = counted(ways[k - 1], k)
+        for k in range(tiers, 2, -1):
+            for c in range(1, C):
+                reached[c, k + 1 :] += reached[c - 1, : U - k - 1]
+                reached[c] *= fits[k, c]
+        C = most[min(3, tiers)] + 2  # enough for runs of three and more
+        levels = sum(range(3, tiers + 1)) + 1
+        counts, states = [0] * levels, [0] * levels
+        for c, u in np.argwhere(reached).tolist():
+            counts[u - c] += int(reached[c, u])
+            states[u - c] += int(reached[c, u]) * int(small[c, u])
+        narrow = np.ascontiguousarray(ways[:, :C]).astype(np.uint32)
+        return cls(tiers, np.array(most, np.int16), room.astype(np.int16), narrow, counts, states)
+
+    def memory_bytes(self, keep: bool) -> int:
+        """At least the memory that a solve takes: all values, or those of the levels that are needed at one time."""
+        span = len(self.states) if keep else self.tiers + 1
+        window = max(sum(self.states[low : low + span]) for low in range(len(self.states)))
+        return BASE_MEMORY + 12 * sum(self.counts) + 64 * max(self.counts) + 2 * window
+
+
+def check_memory(tiers: int, keep: bool = True) -> "Numbering":
+    """Return the numbering of a game, or raise ResourceError if this machine does not have the memory it needs."""
+    if check_tiers(tiers) > MAX_TIERS:
+        # One run a tier, of any length up to all of it: a Catalan number of states at least.
+        least = math.comb(2 * tiers + 2, tiers + 1) // (tiers + 2)
+        raise ResourceError(f"{tiers} tiers have at least {least:.1e} states and need {2 * least / 2**30:.1e} GiB")
+    numbering = Numbering.of(tiers)
+    needed, free = numbering.memory_bytes(keep), available_memory()
+    if free is not None and needed > free:
+        raise ResourceError(
+            f"{tiers} tiers need {needed / 2**30:.1f} GiB of memory, and this machine has {free / 2**30:.1f} GiB free"
+        )
+    return numbering
+
+
+class Solution:
+    """A solved game: W and Z of its states.
+
+    With `keep` all of them; otherwise those that actions can lead to from `until` and from states of its level.
+    """
+
+    def __init__(self, blocks: Blocks, states: list[int], threads: int) -> None:
+        self.tiers = blocks.tiers
+        self.limit = limit(self.tiers)
+        self.threads = threads
+        self.states = sum(states) - 1  # the empty pyramid is not one
+        self.seconds = 0.0
+        self._blocks = blocks
+        self._sizes = states
+        self._levels: list[NDArray[np.uint8] | None] = [None] * len(states)
+
+    def find(self, state: Sequence[int]) -> tuple[int, int]:
+        """The level of a state and its number there; InvalidBoardError if it cannot come up in this game."""
+        place = self._blocks.find(state)
+        if place is None or not any(state):
+            raise InvalidBoardError(
+                f"state '{state_text(tuple(state))}' cannot come up in a game of {self.tiers} tiers"
+            )
+        return place
+
+    def value(self, state: Sequence[int]) -> Value:
+        """W and Z of a state."""
+        level, number = self.find(state)
+        values = self._levels[level]
+        if values is None:
+            raise MissingBlockError(f"state '{state_text(tuple(state))}': its value was not kept")
+        return Value(255 - int(values[2 * number + 1]), int(values[2 * number]))
+
+    def wins(self, state: State) -> bool:
+        """Whether the player to move can be sure of winning."""
+        return not is_final(state) and self.value(state).first <= self.limit
+
+    def best_actions(self, state: State) -> list[Action]:
+        """The actions for which (3.3) is least, in the order of their numbers; none in the final state."""
+        turns = [(self.value(after(state, action)).second, action) for action in actions(state)]
+        least = min(turns, default=(0, None))[0]
+        return [action for second, action in turns if second == least]
+
+    def rows(self) -> Iterator[tuple[State, NDArray[np.uint8], NDArray[np.uint8]]]:
+        """All states, a row at a time: the state without its single bars, and W and Z with 0, 1, 2, … of them.
+
+        The first row begins with the empty pyramid, which is not a state; its W is 0 and its Z is 255.
+        """
+        for level, values in enumerate(self._levels):
+            if values is None:
+                raise MissingBlockError(f"the values of level {level} were not kept")
+            place = 0
+            for number in range(self._blocks.blocks(level)):
+                long, lengths = self._blocks.block(level, number)
+                for twos, length in enumerate(lengths):
+                    pairs = values[place : place + 2 * length]
+                    place += 2 * length
+                    yield (0, twos, *long), 255 - pairs[1::2], pairs[::2]
+
+    def _run(self, top: int, keep: bool, progress: Progress) -> None:
+        done, whole = 0, sum(self._sizes[: top + 1])
+        for level in range(top + 1):
+            if not keep and level > self.tiers:
+                self._levels[level - self.tiers - 1] = None
+            size = self._sizes[level]
+            self._levels[level] = np.empty(2 * size + PADDING, np.uint8)
+            blocks = self._blocks.blocks(level)
+            for first in range(0, blocks, CHUNK):
+                last = min(first + CHUNK, blocks)
+                self._blocks.solve(self._levels, level, first, last, self.limit, self.threads)
+                share = (done + size * last / blocks) / whole
+                progress(NUMBERING + (1 - NUMBERING) * share, f"level {level} of {top}")
+            done += size
+
+
+def solve(
+    tiers: int,
+    *,
+    threads: int | None = None,
+    keep: bool = True,
+    until: State | None = None,
+    progress: Progress = lambda fraction, text: None,
+) -> Solution:
+    """Solve the game of so many tiers; the same bits for any number of threads.
+
+    With `until` only as far as this state needs. Without `keep`, values are forgotten when no later state needs
+    them; those of the states that follow the last level remain.
+    """
+    if threads is not None and threads < 1:
+        raise InvalidRulesError(f"threads must be at least 1, not {threads}")
+    numbering = check_memory(tiers, keep)
+    began = time.perf_counter()
+    workers = threads or usable_threads()
+    blocks = Blocks(tiers, numbering.ways, numbering.most, numbering.room, numbering.counts)
+    sizes, left = [0] * len(numbering.counts), blocks.candidates
+    for level in reversed(range(len(sizes))):
+        sizes[level] = blocks.lay_out(level, workers)
+        left -= numbering.counts[level]
+        progress(NUMBERING * (1 - left / blocks.candidates), "numbering")
+    solution = Solution(blocks, sizes, workers)
+    solution._run(solution.find(until or start(tiers))[0], keep, progress)
+    solution.seconds = time.perf_counter() - began
+    return solution

@@ -1,0 +1,33 @@
+"""Pictures of the pyramid game."""
+
+from matplotlib.figure import Figure
+
+from madn.games.pyramid import solve, start
+
+FIRST, SECOND = "#3b6ea5", "#c8762b"
+
+
+def draw(name: str) -> Figure:
+    """Draw the picture called `name` in `madn.plots.PICTURES`."""
+    return {"pyramid": turns}[name]()
+
+
+def turns() -> Figure:
+    """Bars: the turns that the winner needs with best play of both sides, and the limit L."""
+    tiers = list(range(2, 13))
+    solutions = [solve(number, keep=False) for number in tiers]
+    figure = Figure(figsize=(6.5, 4.8), layout="constrained")
+    axes = figure.add_subplot()
+    for who, colour, wins in (("first player", FIRST, True), ("second player", SECOND, False)):
+        won = [s for s in solutions if s.wins(start(s.tiers)) == wins]
+        values = [s.value(start(s.tiers)) for s in won]
+        heights = [value.first if wins else value.second for value in values]
+        bars = axes.bar([s.tiers for s in won], heights, color=colour, label=f"the {who} wins")
+        axes.bar_label(bars, label_type="center", color="white", fontsize=7, fontweight="bold")
+    axes.plot(tiers, [s.limit for s in solutions], "k_", markersize=18, label="limit L: half of all bars")
+    axes.set_xticks(tiers)
+    axes.set_xlabel("tiers")
+    axes.set_ylabel("turns of the winner")
+    axes.set_title("Turns needed to win the pyramid game for sure")
+    axes.legend(frameon=False)
+    return figure
