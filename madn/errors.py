@@ -42,3 +42,11 @@ class ResourceError(MadnError, OSError):
 
 class OutputError(MadnError, OSError):
     """The place where a database should be written cannot be used; said before the work starts."""
+
+
+class InvalidPlayerError(MadnError, ValueError):
+    """There is no such player, its rules are not rules, or it chose what is not a legal move."""
+
+
+class InvalidRecordError(MadnError, ValueError):
+    """The text is not the record of a game; the message names the line."""

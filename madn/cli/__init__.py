@@ -13,6 +13,7 @@ from madn.cli.boards import moves, rank, unrank
 from madn.cli.plot import plot
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
+from madn.cli.serve import serve
 from madn.cli.solve import plan, solve
 from madn.cli.version import version_text
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingBlockError, ResourceError
@@ -71,7 +72,7 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank, reproduce, plot):
+for command in (solve, plan, info, win, best_move, analyse, moves, rank, unrank, reproduce, plot, serve):
     commands.add_command(command)
 
 

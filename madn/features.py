@@ -1,0 +1,120 @@
+"""What a rule of a player can look at: for a board and one of its legal moves, a number each.
+
+Plain Python, slow and obviously right; `madn/_choice.pxd` is the compiled twin. The order of `FEATURES` is that of the
+numbers the compiled code knows them by.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from madn.board import Board, Move
+from madn.rules import DIE
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A number that a rule can make as large (`prefer`) or as small (`avoid`) as possible."""
+
+    name: str
+    meaning: str
+    of: Callable[[Board, Move], int]
+
+
+def _capture(board: Board, move: Move) -> int:
+    return int(move.captures)
+
+
+def _loot(board: Board, move: Move) -> int:
+    return board.rules.opposite(move.end) + 1 if move.captures and move.end is not None else 0
+
+
+def _passing(board: Board, move: Move) -> int:
+    start, end = _ends(move)
+    foes = {board.rules.opposite(q) for q in board.other if q < board.rules.squares}
+    return 0 if start < 0 else len(foes & set(range(start + 1, end)))
+
+
+def _front(board: Board, move: Move) -> int:
+    return _ends(move)[0]
+
+
+def _home(board: Board, move: Move) -> int:
+    start, end = _ends(move)
+    return int(start < board.rules.squares <= end)
+
+
+def _inside(board: Board, move: Move) -> int:
+    return int(_ends(move)[0] >= board.rules.squares)
+
+
+def _danger(board: Board, move: Move) -> int:
+    return _threats(board, _ends(move)[1], _left(board, move))
+
+
+def _rescue(board: Board, move: Move) -> int:
+    start = _ends(move)[0]
+    return 0 if start < 0 else _threats(board, start, board.other)
+
+
+def _exposed(board: Board, move: Move) -> int:
+    left = _left(board, move)
+    return sum(_threats(board, square, left) > 0 for square in _after(board, move))
+
+
+def _chase(board: Board, move: Move) -> int:
+    end = _ends(move)[1]
+    foes = {board.rules.opposite(q) for q in board.other if q < board.rules.squares}
+    return len(foes & set(range(end + 1, min(end + DIE, board.rules.squares - 1) + 1)))
+
+
+def _spread(board: Board, move: Move) -> int:
+    main = [square for square in _after(board, move) if square < board.rules.squares]
+    return max(main) - min(main) if main else 0
+
+
+FEATURES: dict[str, Feature] = {
+    feature.name: feature
+    for feature in (
+        Feature("capture", "1 if the move captures", _capture),
+        Feature("loot", "how far the captured piece had come (squares from its box), 0 without a capture", _loot),
+        Feature("passing", "how many pieces of the other side the move jumps over", _passing),
+        Feature("front", "the square the move starts from: `prefer front` moves the piece furthest along", _front),
+        Feature("home", "1 if the move brings a piece into the finish zone", _home),
+        Feature("inside", "1 if the piece stands in the finish zone already", _inside),
+        Feature(
+            "danger", "how many pieces of the other side could capture the moved piece with their next roll", _danger
+        ),
+        Feature("rescue", "how many could have captured it where it stood", _rescue),
+        Feature("exposed", "how many own pieces could be captured with the next roll after the move", _exposed),
+        Feature("chase", "how many pieces of the other side stand one to six squares in front after the move", _chase),
+        Feature("spread", "squares between the first and the last own piece on the main field after the move", _spread),
+    )
+}
+
+
+def _ends(move: Move) -> tuple[int, int]:
+    """Start and end as numbers; the box is -1. A lost turn is never compared with another move."""
+    if move.end is None:
+        raise ValueError("a lost turn has no features")
+    return (-1 if move.start is None else move.start), move.end
+
+
+def _left(board: Board, move: Move) -> tuple[int, ...]:
+    """The squares of the other side after the move."""
+    taken = board.rules.opposite(_ends(move)[1]) if move.captures else None
+    return tuple(square for square in board.other if square != taken)
+
+
+def _after(board: Board, move: Move) -> set[int]:
+    """The squares of the mover after the move."""
+    return set(board.own) - {move.start} | {_ends(move)[1]}
+
+
+def _threats(board: Board, square: int, other: tuple[int, ...]) -> int:
+    """How many pieces of the other side stand one to six squares behind; one more if it can enter on this square."""
+    rules = board.rules
+    if square >= rules.squares:
+        return 0
+    theirs = rules.opposite(square)
+    entering = theirs == 0 and len(other) < rules.pieces
+    return sum(theirs - DIE <= q < theirs for q in other) + entering

@@ -1,0 +1,272 @@
+"""Who chooses the moves: one small interface, the players that come with the package, and players of your own.
+
+    PLAYERS["fpoc"].choose(board, roll)      # a Move
+
+A player is an object with `name`, `description` and `choices(board, roll)`: the moves it plays, each with the same
+probability. Most players are lists of rules, in Python or in a text file (`read_player`); a function makes one too
+(`FunctionPlayer`).
+"""
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from operator import index
+from pathlib import Path
+from typing import SupportsIndex
+
+from madn.board import Board, Move
+from madn.database import Database, open_database
+from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
+from madn.features import FEATURES
+from madn.rules import Rules
+
+Choose = Callable[[Board, int, tuple[Move, ...]], Move | Sequence[Move]]
+
+
+class Player(ABC):
+    """Chooses moves. `name` is one word, `description` one sentence."""
+
+    name: str
+    description: str
+
+    @abstractmethod
+    def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
+        """The moves that the player may choose, by ascending start; it takes each with the same probability."""
+
+    def choose(self, board: Board, roll: SupportsIndex, die: random.Random | None = None) -> Move:
+        """The move for a roll; a player that draws lots does it with `die`."""
+        moves = self.choices(board, index(roll))
+        return moves[0] if len(moves) == 1 else (die or _SOURCE).choice(moves)
+
+    def __repr__(self) -> str:
+        return f"<player {self.name}>"
+
+
+_SOURCE = random.Random()
+
+
+def legal_moves(board: Board, roll: int) -> tuple[Move, ...]:
+    """The legal moves; IllegalMoveError if the game is over."""
+    moves = board.legal_moves(roll)
+    if not moves:
+        raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+    return moves
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Keep the moves with the largest value of a feature, or with `avoid` those with the smallest."""
+
+    feature: str
+    avoid: bool = False
+
+    def __str__(self) -> str:
+        return f"{'avoid' if self.avoid else 'prefer'} {self.feature}"
+
+
+@dataclass(frozen=True, repr=False)
+class RulePlayer(Player):
+    """Goes through its rules in order; each keeps the best of the moves that are left.
+
+    What is left at the end is decided by lot (`draws`), or else the piece furthest along moves.
+    """
+
+    name: str
+    description: str
+    rules: tuple[Rule, ...]
+    draws: bool = False
+
+    def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
+        """The moves that no rule rejects."""
+        moves = legal_moves(board, roll)
+        for rule in self.rules:
+            if len(moves) == 1:
+                break
+            of = FEATURES[rule.feature].of
+            values = [-of(board, move) if rule.avoid else of(board, move) for move in moves]
+            moves = tuple(move for move, value in zip(moves, values, strict=True) if value == max(values))
+        return moves if self.draws else moves[-1:]
+
+    def __str__(self) -> str:
+        """The player as a rule file; the exact inverse of `parse_player`."""
+        lines = [f"name: {self.name}", f"description: {self.description}", *map(str, self.rules)]
+        return "\n".join([*lines, "random"] if self.draws else lines) + "\n"
+
+
+class FunctionPlayer(Player):
+    """A player made from a function of board, roll and legal moves that returns a move, or several to draw from."""
+
+    def __init__(self, name: str, description: str, function: Choose) -> None:
+        self.name, self.description, self.function = name, description, function
+
+    def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
+        """What the function returns, checked."""
+        moves = legal_moves(board, roll)
+        if len(moves) == 1:
+            return moves
+        found = self.function(board, roll, moves)
+        chosen = {found} if isinstance(found, Move) else set(found)
+        if not chosen or not chosen <= set(moves):
+            wrong = ", ".join(str(move) for move in chosen - set(moves)) or "nothing"
+            legal = ", ".join(map(str, moves))
+            raise InvalidPlayerError(f"{self.name} chose {wrong} on '{board}' with a {roll}; legal: {legal}")
+        return tuple(move for move in moves if move in chosen)
+
+
+class OptimalPlayer(Player):
+    """Plays the best move of a database; without one, of the two-piece game that comes with the package."""
+
+    name = "optimal"
+    description = "Knows the chance to win after every move and takes the best move."
+
+    def __init__(self, database: Database | None = None) -> None:
+        self._database = database
+
+    @property
+    def database(self) -> Database:
+        """The database that is asked."""
+        if self._database is None:
+            self._database = open_database()
+        return self._database
+
+    def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
+        """The best move; between equal ones that of the piece furthest along."""
+        if board.rules != self.database.rules:
+            raise RulesMismatchError(
+                f"the board is of {board.rules}, the database of player optimal of {self.database.rules}; "
+                "give it another database"
+            )
+        return (self.database.best_move(board, roll),)
+
+
+def _rules(*texts: str) -> tuple[Rule, ...]:
+    return tuple(Rule(text.split()[1], text.startswith("avoid")) for text in texts)
+
+
+PLAYERS: dict[str, Player] = {
+    player.name: player
+    for player in (
+        OptimalPlayer(),
+        RulePlayer("random", "Picks any legal move, each as likely as the others.", (), draws=True),
+        RulePlayer(
+            "fpoc",
+            "Captures if it can, and otherwise moves the piece that is furthest along.",
+            _rules("prefer capture", "prefer front"),
+        ),
+        RulePlayer(
+            "fpnpoc",
+            "Captures if it can, otherwise jumps over as few pieces as possible, and otherwise moves the piece "
+            "that is furthest along.",
+            _rules("prefer capture", "avoid passing", "prefer front"),
+        ),
+        RulePlayer(
+            "runner",
+            "Always runs with the piece that is furthest along, whatever else there is to do.",
+            _rules("prefer front"),
+        ),
+        RulePlayer(
+            "hunter",
+            "Captures the piece that has come furthest, and otherwise sneaks up behind the other side's pieces.",
+            _rules("prefer loot", "prefer chase", "avoid front"),
+        ),
+        RulePlayer(
+            "together",
+            "Captures if it can, and otherwise keeps its pieces close together.",
+            _rules("prefer capture", "avoid spread", "avoid front"),
+        ),
+        RulePlayer(
+            "careful",
+            "Captures if it can, and otherwise leaves as few pieces as possible where they can be captured.",
+            _rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
+        ),
+    )
+}
+"""The players that come with the package, by name."""
+
+
+def parse_player(text: str, source: str = "rules") -> RulePlayer:
+    """Read a player from the text of a rule file; InvalidPlayerError names the line (`source`) and the reason.
+
+    A line is empty, a comment (`# ...`), `name: WORD`, `description: SENTENCE`, or a rule: `prefer FEATURE`,
+    `avoid FEATURE`, or `random` as the last one.
+    """
+    heads = {"name": "", "description": ""}
+    rules: list[Rule] = []
+    draws = False
+
+    def wrong(line: int, reason: str) -> InvalidPlayerError:
+        return InvalidPlayerError(f"{source}, line {line}: {reason}")
+
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        head, colon, rest = line.partition(":")
+        if colon and head.strip() in heads:
+            head = head.strip()
+            if heads[head]:
+                raise wrong(number, f"a second {head}")
+            if rules or draws:
+                raise wrong(number, f"the {head} must come before the rules")
+            heads[head] = rest.strip()
+            if not heads[head] or (head == "name" and len(heads[head].split()) > 1):
+                raise wrong(number, f"write one {'word' if head == 'name' else 'sentence'} after '{head}:'")
+            continue
+        words = line.split("#")[0].split()
+        if draws:
+            raise wrong(number, "nothing can come after 'random'")
+        if words == ["random"]:
+            draws = True
+            continue
+        if len(words) != 2 or words[0] not in {"prefer", "avoid"}:
+            raise wrong(number, f"{line[:40]!r} is not a rule; write 'prefer FEATURE', 'avoid FEATURE' or 'random'")
+        if words[1] not in FEATURES:
+            raise wrong(number, f"there is no feature {words[1][:40]!r}; the features are {', '.join(FEATURES)}")
+        if len(rules) == MOST_RULES:
+            raise wrong(number, f"more than {MOST_RULES} rules")
+        rules.append(Rule(words[1], words[0] == "avoid"))
+    for head, found in heads.items():
+        if not found:
+            raise InvalidPlayerError(f"{source}: there is no line '{head}: ...'")
+    if not rules and not draws:
+        raise InvalidPlayerError(f"{source}: there are no rules; write 'prefer FEATURE', 'avoid FEATURE' or 'random'")
+    return RulePlayer(heads["name"], heads["description"], tuple(rules), draws)
+
+
+MOST_RULES = 32
+
+
+def read_player(path: str | Path) -> RulePlayer:
+    """Read a player from a rule file (see `parse_player`)."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InvalidPlayerError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidPlayerError(f"{path}: not a text in UTF-8") from None
+    return parse_player(text, str(path))
+
+
+def find_player(
+    name: str, rules: Rules, database: Database | None = None, players: Mapping[str, Player] = PLAYERS
+) -> Player:
+    """The player of a name, or of a rule file whose path has a '.' or a '/' in it.
+
+    `optimal` asks `database`, which must be of these rules; without one the database that comes with the package.
+    """
+    if "/" in name or "\\" in name or "." in name:
+        return read_player(name)
+    if name not in players:
+        raise InvalidPlayerError(
+            f"there is no player {name[:40]!r}; the players are {', '.join(players)}, or the path of a rule file"
+        )
+    player = players[name]
+    if isinstance(player, OptimalPlayer):
+        player = player if database is None else OptimalPlayer(database)
+        if player.database.rules != rules:
+            raise RulesMismatchError(
+                f"player optimal has a database of {player.database.rules}, the game is of {rules}; "
+                "give one that fits (madn solve makes it)"
+            )
+    return player

@@ -1,0 +1,271 @@
+"""A game as people keep it: a plain text with the rules, the players, every roll and move, and comments.
+
+    madn game
+    pieces: 2
+    squares: 40
+    first: Anna
+    second: fpoc
+    start: 0/0
+    result: unfinished
+
+    1 first 3 0-3
+    # A comment belongs to the line above it.
+    2 second 6 0-6
+    3 second 1 6-7
+
+`parse_record(text)` and `str(record)` are exact inverses. A `Record` never changes; `record.played(roll, move)` is
+the record with one move more.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from madn.board import Board, Move
+from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError
+from madn.rules import DIE, Rules
+
+TITLE = "madn game"
+HEADS = ("pieces", "squares", "first", "second", "start", "result")
+NAMES: tuple[Literal["first"], Literal["second"]] = ("first", "second")
+RESULTS = ("first wins", "second wins", "unfinished")
+PLY = re.compile(r"([0-9]+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+#(.*))?")
+WHOLE = re.compile("0|[1-9][0-9]{0,5}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ply:
+    """One roll, the move made with it, and the comment lines below it."""
+
+    roll: int
+    move: Move
+    comments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """A game: who plays, the board it starts from (the first player is to move), and what was rolled and moved.
+
+    Making one checks every move; IllegalMoveError says which is wrong.
+    """
+
+    start: Board
+    first: str = "first"
+    second: str = "second"
+    plies: tuple[Ply, ...] = ()
+    comments: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in (self.first, self.second):
+            if not name or name != name.strip() or not _one_line(name):
+                raise InvalidRecordError(f"a player has a name of one line without spaces around it, not {name!r}")
+        for comments in (self.comments, *(ply.comments for ply in self.plies)):
+            if not all(map(_one_line, comments)):
+                raise InvalidRecordError("a comment is a tuple of single lines")
+        _ = self.boards
+
+    @cached_property
+    def boards(self) -> tuple[Board, ...]:
+        """The boards before each ply, and the last one after all of them; each as the side to move sees it."""
+        boards = [self.start]
+        for number, ply in enumerate(self.plies, 1):
+            try:
+                boards.append(boards[-1].after(ply.move, ply.roll))
+            except IllegalMoveError as error:
+                raise IllegalMoveError(f"move {number}: {error}") from None
+        return tuple(boards)
+
+    @cached_property
+    def movers(self) -> tuple[Literal["first", "second"], ...]:
+        """Who makes each ply, and at the end whose turn it is then: after a 6 the same side again."""
+        turn, movers = 0, [NAMES[0]]
+        for ply in self.plies:
+            turn ^= ply.roll != DIE
+            movers.append(NAMES[turn])
+        return tuple(movers)
+
+    @property
+    def rules(self) -> Rules:
+        """The rules of the game."""
+        return self.start.rules
+
+    @property
+    def board(self) -> Board:
+        """The board now, as the side to move sees it."""
+        return self.boards[-1]
+
+    @property
+    def mover(self) -> Literal["first", "second"]:
+        """Whose turn it is."""
+        return self.movers[-1]
+
+    @property
+    def winner(self) -> Literal["first", "second"] | None:
+        """Who has won, or None while the game goes on."""
+        if self.board.winner is None:
+            return None
+        own = NAMES.index(self.mover)
+        return NAMES[own if self.board.winner == "own" else 1 - own]
+
+    @property
+    def result(self) -> str:
+        """`first wins`, `second wins` or `unfinished`."""
+        return f"{self.winner} wins" if self.winner else RESULTS[2]
+
+    def played(self, roll: int, move: Move, *comments: str) -> "Record":
+        """The record with one move more."""
+        return replace(self, plies=(*self.plies, Ply(roll, move, comments)))
+
+    def undone(self) -> "Record":
+        """The record without its last move."""
+        return replace(self, plies=self.plies[:-1])
+
+    def __str__(self) -> str:
+        values = (self.rules.pieces, self.rules.squares, self.first, self.second, self.start, self.result)
+        lines = [TITLE, *(f"{head}: {value}" for head, value in zip(HEADS, values, strict=True))]
+        lines += [*map(_comment, self.comments), ""]
+        for number, (ply, mover) in enumerate(zip(self.plies, self.movers, strict=False), 1):
+            lines += [f"{number} {mover} {ply.roll} {ply.move}", *map(_comment, ply.comments)]
+        return "\n".join(lines) + "\n"
+
+
+def _one_line(text: str) -> bool:
+    return "\n" not in text and "\r" not in text
+
+
+def _comment(line: str) -> str:
+    return f"# {line}" if line else "#"
+
+
+def _uncomment(line: str) -> str:
+    return line[2:] if line.startswith("# ") else line[1:]
+
+
+def parse_record(text: str, source: str = "record") -> Record:
+    """Read a record; InvalidRecordError says which line of `source` is wrong, and for a move what was legal.
+
+    More white space than `str(record)` writes, empty lines, and a comment at the end of a move's line are accepted.
+    """
+    lines = list(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
+    number = 0
+
+    def wrong(reason: str) -> InvalidRecordError:
+        return InvalidRecordError(f"{source}, line {number}: {reason}")
+
+    heads: dict[str, str] = {}
+    where: dict[str, int] = {}
+    titled = False
+    record: Record | None = None
+    plies: list[Ply] = []
+    above: list[str] = []
+    board: Board | None = None
+    turn = 0
+    for number, line in lines:
+        if "\r" in line:
+            raise wrong("a carriage return inside a line")
+        words = line.strip()
+        if not words:
+            continue
+        if words.startswith("#"):
+            comment = _uncomment(line.lstrip())
+            if plies:
+                plies[-1] = replace(plies[-1], comments=(*plies[-1].comments, comment))
+            else:
+                above.append(comment)
+            continue
+        if not titled:
+            if words != TITLE:
+                raise wrong(f"a record begins with the line '{TITLE}'")
+            titled = True
+            continue
+        if board is None:
+            head, colon, value = words.partition(":")
+            head = head.strip()
+            if not colon or head not in HEADS:
+                raise wrong(f"write one of {', '.join(f'{name}:' for name in HEADS if name not in heads)}")
+            if head in heads:
+                raise wrong(f"a second '{head}:'")
+            heads[head], where[head] = value.strip(), number
+            if len(heads) < len(HEADS):
+                continue
+            record = _headed(heads, where, source)
+            board = record.start
+            continue
+        plies.append(_ply(words, len(plies) + 1, board, NAMES[turn], wrong))
+        board = board.after(plies[-1].move, plies[-1].roll)
+        turn ^= plies[-1].roll != DIE
+    if record is None:
+        missing = ", ".join(f"{head}:" for head in HEADS if head not in heads)
+        raise wrong(f"the record ends before {missing}" if titled else f"a record begins with the line '{TITLE}'")
+    record = replace(record, plies=tuple(plies), comments=tuple(above))
+    if heads["result"] != record.result:
+        number = where["result"]
+        raise wrong(f"the result is '{heads['result'][:40]}', but after the moves it is '{record.result}'")
+    return record
+
+
+def _headed(heads: dict[str, str], where: dict[str, int], source: str) -> Record:
+    """The record that the heads describe, without moves."""
+
+    def wrong(head: str, reason: object) -> InvalidRecordError:
+        return InvalidRecordError(f"{source}, line {where[head]}: {reason}")
+
+    for head in ("pieces", "squares"):
+        if not WHOLE.fullmatch(heads[head]):
+            raise wrong(head, f"{head} must be a whole number, not {heads[head][:40]!r}")
+    try:
+        rules = Rules(int(heads["pieces"]), int(heads["squares"]))
+    except InvalidRulesError as error:
+        raise wrong("squares" if str(error).startswith("squares") else "pieces", error) from None
+    for head in NAMES:
+        if not heads[head]:
+            raise wrong(head, f"write a name after '{head}:'")
+    if heads["result"] not in RESULTS:
+        raise wrong("result", f"the result is {', '.join(map(repr, RESULTS))}, not {heads['result'][:40]!r}")
+    try:
+        start = Board.parse(heads["start"], rules)
+    except InvalidBoardError as error:
+        raise wrong("start", error) from None
+    return Record(start, heads["first"], heads["second"])
+
+
+def _ply(text: str, number: int, board: Board, mover: str, wrong: Callable[[str], InvalidRecordError]) -> Ply:
+    """Read the line of a move and check it against the board."""
+    parts = PLY.fullmatch(text)
+    if parts is None:
+        raise wrong(f"{text[:40]!r} is not a move; write NUMBER first|second ROLL MOVE, like '{number} {mover} 3 0-3'")
+    if parts[1] != str(number):
+        raise wrong(f"this is move {number}, not {parts[1][:12]}")
+    if parts[2] != mover:
+        raise wrong(f"move {number}: it is the turn of {mover}, not of {parts[2][:40]!r}")
+    if parts[3] not in {"1", "2", "3", "4", "5", "6"}:
+        raise wrong(f"move {number}: a roll is a whole number from 1 to {DIE}, not {parts[3][:40]!r}")
+    roll = int(parts[3])
+    try:
+        move = Move.parse(parts[4])
+        board.after(move, roll)
+    except IllegalMoveError as error:
+        legal = ", ".join(map(str, board.legal_moves(roll)))
+        more = "" if "legal:" in str(error) or not legal else f"; legal: {legal}"
+        raise wrong(f"move {number}: {error}{more}") from None
+    comment = parts[5]
+    return Ply(roll, move, () if comment is None else (comment.removeprefix(" "),))
+
+
+def read_record(path: str | Path) -> Record:
+    """Read the record in a file."""
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise InvalidRecordError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise InvalidRecordError(f"{path}: not a text in UTF-8") from None
+    return parse_record(text, str(path))
+
+
+def write_record(record: Record, path: str | Path) -> None:
+    """Write a record to a file."""
+    Path(path).write_bytes(str(record).encode("utf-8"))
