@@ -1,6 +1,7 @@
 """`madn serve`: the web page and the HTTP interface."""
 
 import contextlib
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -48,7 +49,7 @@ def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -
         else:
             games = ", ".join(part.name for part in served)
             click.echo(f"{games}: {address}\nCtrl-C ends it.")
-        click.get_text_stream("stdout").flush()
+        sys.stdout.flush()
         run(app, listening)
 
 

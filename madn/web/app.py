@@ -67,11 +67,13 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
     routes.append(Route("/api", fixed(tagged(documentation(databases).encode()), TYPES["html"])))
     routes += [Route("/" if name == "index.html" else f"/{name}", handler) for name, handler in files().items()]
-    return Starlette(
+    app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, rate=limit)],
         exception_handlers={HTTPException: on_refusal, MadnError: on_refusal, Exception: on_fault},
     )
+    app.router.redirect_slashes = False  # an address is one of these, or none
+    return app
 
 
 def files() -> dict[str, Handler]:

@@ -76,7 +76,7 @@ SCHEMAS: dict[str, Schema] = {
     "Position": record(
         board=BOARD,
         win=PROBABILITY | {"description": "The winning probability of the side to move, before it rolls."},
-        winner={"enum": ["own", "other", None], "description": "Who has won; null while the game goes on."},
+        winner={"type": ["string", "null"], "enum": ["own", "other", None], "description": "Who has won; null while the game goes on."},
         rolls={
             "type": ["array", "null"],
             "items": named("Roll"),
@@ -275,7 +275,8 @@ def documentation(databases: Sequence[Served]) -> str:
 <p>Programs ask this server what the page asks. Every answer is JSON; what is unknown is <code>null</code>. The same
 description for programs is <a href="/api/openapi.json">openapi.json</a>. The database that is asked by default is
 <code>{_text(served.name)}</code>, version <code>{served.version}</code>. An answer that was asked with this version
-never changes and may be kept for ever; every answer has an <code>ETag</code>.</p>
+never changes and may be kept for ever. Answers to <code>GET</code> have an <code>ETag</code>, but for
+<code>/api/health</code>.</p>
 {"".join(parts)}
 <h2>Parts of answers</h2>
 {schemas}

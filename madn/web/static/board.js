@@ -15,6 +15,7 @@ export class BoardView {
     this.element = element;
     this.layout = layout;
     this.rules = rules;
+    this.decorated = layout.width === layout.height && rules.squares === 40;
     this.places = this.findPlaces();
     this.pieces = { red: [], black: [] };
     this.build();
@@ -64,8 +65,8 @@ export class BoardView {
 
   // The two sides that a game of two leaves empty, on a board that has room for them.
   decoration() {
-    const { width, height, bottom } = this.layout;
-    if (width !== height || this.rules.squares !== 40) return [];
+    const { width, bottom } = this.layout;
+    if (!this.decorated) return [];
     const turned = (times) => ([x, y]) => {
       for (let i = 0; i < times; i++) [x, y] = [width - 1 - y, x];
       return [x, y];
@@ -81,6 +82,12 @@ export class BoardView {
       }
       return group;
     });
+  }
+
+  // The colour of an A-square of the sides that do not play.
+  idle(place) {
+    if (place.kind !== "main" || !this.decorated) return undefined;
+    return { [this.rules.squares / 4]: "yellow", [(3 * this.rules.squares) / 4]: "green" }[place.red];
   }
 
   line(name, cells) {
@@ -99,7 +106,7 @@ export class BoardView {
   draw(place) {
     const [cx, cy] = place.at;
     const start = SEATS.find((seat) => place.kind === "main" && place[seat] === 0);
-    const colour = place.seat ?? start ?? "";
+    const colour = place.seat ?? start ?? this.idle(place) ?? "";
     const group = svg("g", { class: `place ${place.kind} ${colour}`, role: "button", tabindex: "-1" });
     group.append(svg("circle", { class: "disc", cx, cy, r: DISC }));
     if (start) group.append(svg("text", { class: "letter", x: cx, y: cy + 6 }, "A"));

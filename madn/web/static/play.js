@@ -17,6 +17,7 @@ export class Play {
     this.turn = 0; // counts what was begun, so that what comes late is thrown away
     get("player").replaceChildren(...players.map(({ name }) => new Option(name, name)));
     get("player").addEventListener("change", () => this.about());
+    get("from").addEventListener("change", () => this.about());
     get("new").addEventListener("submit", (event) => {
       event.preventDefault();
       this.begin();
@@ -30,13 +31,14 @@ export class Play {
 
   about() {
     const { name, description } = this.players.find((player) => player.name === get("player").value);
+    get("first").disabled = get("from").value === "board"; // the board says whose turn it is
     get("about").textContent = known(`player.${name}`) ? say(`player.${name}`) : description;
   }
 
   begin() {
-    const from = get("from").value === "board" ? this.table.position : startingPosition();
-    const first = get("first").value === "me" ? "red" : "black";
-    this.game = new Game(this.rules, get("player").value, { ...from, turn: get("from").value === "board" ? from.turn : first });
+    const fresh = { ...startingPosition(), turn: get("first").value === "me" ? "red" : "black" };
+    const position = get("from").value === "board" ? this.table.position : fresh;
+    this.game = new Game(this.rules, get("player").value, position);
     get("new").hidden = true;
     get("running").hidden = false;
     drawDie(get("die"), null);
@@ -178,8 +180,10 @@ export class Play {
     get("undo").disabled = !game.canUndo;
     const hints = get("hints").checked;
     const look = (move) => this.table.mark(move);
-    const choices = mine && game.moves[0].to !== null;
-    get("choices").replaceChildren(...(choices ? [moveButtons(game.moves, { play: (move) => this.play(move), look, hints })] : []));
+    const play = (move) => this.play(move);
+    const moves = !mine || game.moves[0].to === null ? [] : hints ? game.moves : game.moves.toSorted((a, b) => a.from - b.from);
+    get("choices").replaceChildren(...(moves.length ? [moveButtons(moves, { play, look, hints })] : []));
+    get("course").hidden = !hints && !game.winner; // it would tell which move was a mistake
     drawGraph(get("graph"), game.wins);
     get("plies").replaceChildren(...game.plies.map((ply) => this.line(ply, hints)));
     get("plies").scrollTop = get("plies").scrollHeight;
