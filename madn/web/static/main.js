@@ -121,6 +121,8 @@ class Table {
     this.show(position);
     this.mark(null);
     const asked = write(position);
+    const within = get("rolls").contains(document.activeElement);
+    get("rolls").inert = true; // the moves on the page are still those of the last position
     try {
       const facts = await this.source.position(asked);
       if (asked !== write(this.position)) return;
@@ -130,6 +132,8 @@ class Table {
       this.fail(error);
     }
     this.render();
+    get("rolls").inert = false;
+    if (within) get("rolls").querySelector("button")?.focus({ preventScroll: true });
   }
 
   refresh() {
@@ -141,6 +145,7 @@ class Table {
     get("win").textContent = "";
     get("rolls").replaceChildren();
     get("share").classList.toggle("unknown", !facts || facts.win === null);
+    get("rolls").dataset.board = facts ? facts.board : "";
     if (!facts) return;
     if (facts.win === null) {
       get("win").textContent = say("unknownWin");
