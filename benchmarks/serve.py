@@ -106,7 +106,9 @@ def malformed(count: int, seed: int) -> list[bytes]:
         return "".join(chr(die.randrange(33, 127)) for _ in range(die.randrange(most)))
 
     def body(content: bytes, kind: str = "application/json") -> bytes:
-        head = f"POST /api/positions HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n\r\n"
+        head = (
+            f"POST /api/positions HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n\r\n"
+        )
         return head.encode() + content
 
     def number() -> int:
@@ -139,6 +141,12 @@ def resident(process: int) -> int:
     """The memory of a process in bytes, as Linux counts it."""
     pages = int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processor(process: int) -> float:
+    """The seconds that a process has computed, as Linux counts them."""
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def figures(rounds: list[tuple[float, list[float], Counter[int]]]) -> dict[str, object]:
@@ -182,9 +190,12 @@ def main() -> None:
 
             run(positions(0, given.requests))  # every block is read, the cache of answers is full
             memory = [resident(server.pid)]
-            different, repeated = [], []
+            different, repeated, computed = [], [], []
             for number in range(1, given.rounds + 1):
-                different.append(run(positions(number, given.requests)))
+                requests = positions(number, given.requests)
+                before = processor(server.pid)
+                different.append(run(requests))
+                computed.append((processor(server.pid) - before) / len(requests))
                 repeated.append(run(positions(0, 100) * (given.requests // 100)))
                 memory.append(resident(server.pid))
             wrong = run(malformed(10_000, 1))
@@ -201,6 +212,7 @@ def main() -> None:
         "connections": CONNECTIONS,
         "rounds": given.rounds,
         "different": figures(different),
+        "server_cpu_us_per_position": round(1e6 * median(computed)),
         "repeated": figures(repeated),
         "malformed": {
             "requests": len(wrong[1]),

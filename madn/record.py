@@ -81,7 +81,8 @@ class Record:
     @cached_property
     def movers(self) -> tuple[Literal["first", "second"], ...]:
         """Who makes each ply, and at the end whose turn it is then: after a 6 the same side again."""
-        turn, movers = 0, [NAMES[0]]
+        turn = 0
+        movers: list[Literal["first", "second"]] = [NAMES[0]]
         for ply in self.plies:
             turn ^= ply.roll != DIE
             movers.append(NAMES[turn])

@@ -26,7 +26,7 @@ if os.environ.get("MADN_NEED_BROWSER", "0") in {"", "0"}:
     pytest.importorskip("playwright")
     if CHROMIUM is None:
         pytest.skip("there is no chromium", allow_module_level=True)
-from playwright.sync_api import Locator, Page, sync_playwright
+from playwright.sync_api import Locator, Page, sync_playwright  # noqa: E402
 
 pytestmark = pytest.mark.browser
 RULES = Rules(pieces=2)
@@ -113,7 +113,7 @@ def check_numbers(page: Page, db: Any, board: str) -> None:
     assert len(rows) == 6
     for row, roll in zip(rows, analysis.rolls, strict=True):
         found = row.locator("button").evaluate_all(
-            "all => all.map(b => [b.dataset.move, b.querySelector('.win').innerText, b.querySelector('.cost').innerText])"
+            "all => all.map(b => [b.dataset.move, ...['.win', '.cost'].map(part => b.querySelector(part).innerText)])"
         )
         expected = []
         for option in roll.moves:
@@ -302,7 +302,7 @@ CONTRAST = """() => {
   };
   const found = [];
   for (const e of document.querySelectorAll("h1, h2, p, a, label, span, button, td, th, li")) {
-    if (!e.innerText?.trim() || !e.checkVisibility() || e.closest("svg") || e.matches(":disabled, .skip, .hidden")) continue;
+    if (!e.innerText?.trim() || !e.checkVisibility() || e.matches(":disabled, .skip, .hidden")) continue;
     const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
     found.push([(a + 0.05) / (b + 0.05), e.tagName + " " + e.innerText.slice(0, 30)]);
   }

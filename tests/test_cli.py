@@ -82,12 +82,14 @@ CONTRACT = {
     "unrank 0": "board id profile offset",
     "reproduce --only ludo": "source what published ours agrees note",
     "plot positions --out TMP/positions.svg": "name file shows",
+    "serve DB --port 0": "address databases",
 }
 
 
 @pytest.fixture
-def command_line(small: Path, tmp_path: Path) -> Callable[[str], list[str]]:
-    """The words of a line of the contract, with a database and a directory put in."""
+def command_line(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """The words of a line of the contract, with a database and a directory put in; a server ends at once."""
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
     return lambda line: line.replace("DB", str(small)).replace("TMP", str(tmp_path)).split()
 
 

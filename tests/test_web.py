@@ -418,7 +418,9 @@ def test_an_answer_of_a_version_can_be_kept_for_ever(client: TestClient, databas
 
 
 def test_another_content_is_another_version(small_path: Path, tmp_path: Path, databases: list[Served]) -> None:
-    assert main(["solve", "--pieces", "2", "--squares", "12", "--tolerance", "1e-3", "--out", str(tmp_path / "db")]) == 0
+    assert (
+        main(["solve", "--pieces", "2", "--squares", "12", "--tolerance", "1e-3", "--out", str(tmp_path / "db")]) == 0
+    )
     with madn.open_database(tmp_path / "db") as rough, contextlib.closing(Served("small", rough)) as other:
         assert other.version != databases[1].version
     with madn.open_database(small_path) as same, contextlib.closing(Served("other name", same)) as again:
@@ -439,7 +441,16 @@ def test_every_file_of_the_page_is_served(client: TestClient) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["/../app.py", "/%2e%2e/app.py", "/..%2fapp.py", "/static/style.css", "//etc/passwd", "/etc/passwd", "/style.css/", "/\\"],
+    [
+        "/../app.py",
+        "/%2e%2e/app.py",
+        "/..%2fapp.py",
+        "/static/style.css",
+        "//etc/passwd",
+        "/etc/passwd",
+        "/style.css/",
+        "/\\",
+    ],
 )
 def test_no_path_leads_to_another_file(path: str, client: TestClient) -> None:
     assert client.get(path).status_code == 404
@@ -493,7 +504,9 @@ def test_both_languages_say_everything() -> None:
     used = set()
     for file in STATIC.iterdir():
         source = file.read_text(encoding="utf-8")
-        used |= set(re.findall(r'data-t="(\w+)"|data-label="(\w+)"|say\("(\w+)"|Impossible\("(\w+)"|tell\("(\w+)"', source))
+        used |= set(
+            re.findall(r'data-t="(\w+)"|data-label="(\w+)"|say\("(\w+)"|Impossible\("(\w+)"|tell\("(\w+)"', source)
+        )
     assert {word for group in used for word in group if word} <= set(keys[0])
 
 

@@ -38,7 +38,8 @@ def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -
 
     with contextlib.ExitStack() as stack:
         opened = [stack.enter_context(open_database(path)) for path in db or (None,)]
-        served = [Served(name, database) for name, database in zip(_names(part.path for part in opened), opened, strict=True)]
+        names = _names(database.path for database in opened)
+        served = [Served(name, database) for name, database in zip(names, opened, strict=True)]
         for part in served:
             stack.callback(part.close)
         app = make_app(served, rate)

@@ -136,8 +136,8 @@ class Served:
 
     def _body(self, board: Board) -> bytes:
         if board.winner is not None:
-            win = 1.0 if board.winner == "own" else 0.0
-            return f'{{"board":"{board}","win":{win},"winner":"{board.winner}","rolls":[]}}'.encode()
+            won = float(board.winner == "own")
+            return f'{{"board":"{board}","win":{won},"winner":"{board.winner}","rolls":[]}}'.encode()
         win, found = self._rolls(board, range(1, DIE + 1))
         rolls = ",".join(
             f'{{"roll":{roll},"win":{_number(options[0].win)},"moves":[{_written(options)}]}}'

@@ -23,9 +23,9 @@ from madn.players import PLAYERS
 from madn.rules import DIE
 from madn.web.answers import Answer, Served, encoded, tagged
 from madn.web.description import (
+    BOARDS,
     BODY_BYTES,
     BODY_SECONDS,
-    BOARDS,
     MOST_SEED,
     documentation,
     openapi,
@@ -135,9 +135,7 @@ class Interface:
 
     async def move(self, request: Request) -> Response:
         """The move of a player."""
-        given = parameters(
-            request, "board", "roll", "player", "seed", "db", "version", needed=("board", "roll")
-        )
+        given = parameters(request, "board", "roll", "player", "seed", "db", "version", needed=("board", "roll"))
         served, cache = self._database(given)
         roll, player, seed = given["roll"], given.get("player", "optimal"), given.get("seed", "0")
         if not re.fullmatch(f"[1-{DIE}]", roll):

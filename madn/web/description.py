@@ -38,10 +38,9 @@ TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number", "minimum": 0}
 
 
-def record(*, optional: Sequence[str] = (), **fields: Schema) -> Schema:
+def record(**fields: Schema) -> Schema:
     """An object with these fields and no others."""
-    needed = [name for name in fields if name not in optional]
-    return {"type": "object", "properties": fields, "required": needed, "additionalProperties": False}
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def listed(items: Schema, **more: Any) -> Schema:
@@ -76,7 +75,11 @@ SCHEMAS: dict[str, Schema] = {
     "Position": record(
         board=BOARD,
         win=PROBABILITY | {"description": "The winning probability of the side to move, before it rolls."},
-        winner={"type": ["string", "null"], "enum": ["own", "other", None], "description": "Who has won; null while the game goes on."},
+        winner={
+            "type": ["string", "null"],
+            "enum": ["own", "other", None],
+            "description": "Who has won; null while the game goes on.",
+        },
         rolls={
             "type": ["array", "null"],
             "items": named("Roll"),
@@ -216,7 +219,9 @@ def openapi(databases: Sequence[Served]) -> Schema:
             },
             "/api/health": {
                 "get": operation(
-                    "health", "Whether the server answers", record(status={"const": "ok"}, version=TEXT, databases=COUNT)
+                    "health",
+                    "Whether the server answers",
+                    record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT),
                 )
             },
         },

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import MutableMapping
 from typing import Any
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 UNDER_WAY = 256  # requests that are being answered at once
@@ -26,6 +25,7 @@ SECURITY = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
+RAW = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
 
 
 class Rate:
@@ -64,9 +64,7 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message["headers"])
-                for name, value in SECURITY.items():
-                    headers[name] = value
+                message["headers"] = [*message["headers"], *RAW]
             await send(message)
 
         if self.under_way >= self.most:
