@@ -95,7 +95,7 @@ def expected(database: Any, board: Board) -> dict[str, Any]:
                         "to": found.move.end,
                         "captures": found.move.captures,
                         "win": found.win,
-                        "loss": roll.win - found.win,
+                        "loss": max(roll.win - found.win, 0.0),
                         "board": str(found.board),
                     }
                     for found in roll.moves
@@ -122,7 +122,7 @@ def test_the_value_of_a_position_is_the_mean_of_its_rolls(board: Board, client: 
     assert found["win"] == pytest.approx(sum(roll["win"] for roll in found["rolls"]) / 6, abs=1e-12)
     for roll in found["rolls"]:
         wins = [move["win"] for move in roll["moves"]]
-        assert wins == sorted(wins, reverse=True)
+        assert wins == pytest.approx(sorted(wins, reverse=True), abs=1e-9)  # equal ones by the piece furthest along
         assert roll["moves"][0]["loss"] == 0
 
 

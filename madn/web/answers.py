@@ -24,6 +24,7 @@ from madn.store.records import SUMS
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
 CACHED_ANSWERS = 8192  # about 2 kB each
 CACHED_SIDES = 1 << 16  # sides whose moves, or whose text, are kept
+NEAR = 2.0**-24  # more than any stored value is rounded without that being said in `max_error`
 POLICY = "policy"  # how the values are called of a database that has only the best moves
 
 
@@ -158,11 +159,11 @@ class Served:
                 mine, theirs = (move.after, left) if roll == DIE else (left, move.after)
                 value = self._win(mine, theirs)
                 options.append(Option(head, value if value is None or roll == DIE else 1.0 - value, mine, theirs))
-            if win is None:
-                best = _head(self.database.best_move(board, roll))
-                options.sort(key=lambda option: option.head != best)
-            else:
-                options.sort(key=_by_win)  # stable: between equals the piece further along
+            options.sort(key=_by_win)  # stable: between equals the piece further along
+            if len(options) > 1 and (win is None or _near(options)):
+                best = _head(self.database.best_move(board, roll))  # what counts as equal is the database's to say
+                at = next(at for at, option in enumerate(options) if option.head == best)
+                options.insert(0, options.pop(at))
             found.append((roll, options))
         return win, found
 
@@ -192,6 +193,12 @@ def _by_win(option: Option) -> float:
     return -(option.win or 0.0)
 
 
+def _near(options: list[Option]) -> bool:
+    """Whether the first two moves differ by less than values may be rounded."""
+    first, second = options[0].win, options[1].win
+    return first is not None and second is not None and first - second < NEAR
+
+
 def _head(move: Move) -> str:
     """The beginning of a move in JSON."""
     captures = "true" if move.captures else "false"
@@ -209,7 +216,7 @@ def _written(options: list[Option]) -> str:
 
 def _loss(option: Option, options: list[Option]) -> str:
     best = options[0].win
-    return "null" if best is None or option.win is None else repr(best - option.win)
+    return "null" if best is None or option.win is None else repr(max(best - option.win, 0.0))
 
 
 def _number(value: float | None) -> str:

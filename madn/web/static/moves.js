@@ -20,6 +20,7 @@ function part(name, text) {
 export function moveButtons(moves, { play, look, hints = true }) {
   const list = document.createElement("ul");
   list.className = "moves";
+  const untold = moves.length > 1 && moves[0].win === null; // only which move is best is known
   for (const move of moves) {
     const button = document.createElement("button");
     button.type = "button";
@@ -30,6 +31,10 @@ export function moveButtons(moves, { play, look, hints = true }) {
     if (hints && move.win !== null) {
       button.append(part("win", percent(move.win)), part(move.loss ? "cost" : "cost best", costText(move.loss)));
       label = say("playMove", { move: label, win: percent(move.win), cost: percent(move.loss) });
+    }
+    if (hints && untold && move === moves[0]) {
+      button.append(part("cost best", say("best")));
+      label += `, ${say("best")}`;
     }
     button.setAttribute("aria-label", label);
     button.addEventListener("click", () => play(move));
