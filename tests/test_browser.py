@@ -262,9 +262,9 @@ def test_the_keyboard_is_enough(visit: Open, db: Any) -> None:
     page.keyboard.press("ArrowRight")
     tab_to("#new button")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.activeElement.id === 'roll'")
+    page.wait_for_function("() => document.activeElement.id === 'roll'")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('#plies li, #choices button').length > 0")
+    page.wait_for_function("() => document.querySelectorAll('#plies li, #choices button').length > 0")
 
 
 def test_a_phone_has_room_for_everything(visit: Open, db: Any) -> None:
@@ -332,7 +332,7 @@ def test_german_and_english(visit: Open) -> None:
     assert page.locator("#win strong").inner_text().replace("\xa0", " ") == "49,77 %"
     page.click("#language")
     shown(page, "3,17/0,22")
-    page.wait_for_function("document.getElementById('win').innerText === 'Red wins with 49.77%'")
+    page.wait_for_function("() => document.getElementById('win').innerText === 'Red wins with 49.77%'")
     page.reload()  # the choice is kept
     page.wait_for_selector("body.ready")
     assert page.locator("html").get_attribute("lang") == "en"
@@ -428,7 +428,7 @@ def test_the_die_tumbles_unless_motion_is_unwanted(visit: Open) -> None:
           new MutationObserver(look).observe(document.getElementById("die"), { attributes: true });
         }""")
         page.click("#roll")
-        page.wait_for_function("document.getElementById('die').querySelector('.pip')")
+        page.wait_for_function("() => document.getElementById('die').querySelector('.pip')")
         page.wait_for_selector("#choices button, #plies li")
         assert page.evaluate("window.tumbled") == seen
 
