@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-import urllib.error
+import threading
 import urllib.request
 from collections.abc import Iterator
 from importlib import resources
@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 import schemathesis
+import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
@@ -30,6 +31,7 @@ from madn.errors import CorruptBlockError, MissingBlockError
 from madn.players import PLAYERS
 from madn.web import app as application
 from madn.web import guard
+from madn.web import serve as serving
 from madn.web.answers import Served
 from madn.web.app import make_app
 from madn.web.description import BOARDS, BODY_BYTES, openapi
@@ -126,6 +128,7 @@ def test_the_value_of_a_position_is_the_mean_of_its_rolls(board: Board, client: 
         assert roll["moves"][0]["loss"] == 0
 
 
+@settings(max_examples=30)
 @given(listed=st.lists(boards(TWO), min_size=1, max_size=5))
 def test_a_batch_is_its_positions(listed: list[Board], client: TestClient) -> None:
     answer = client.post("/api/positions", json={"boards": [str(board) for board in listed]})
@@ -133,6 +136,7 @@ def test_a_batch_is_its_positions(listed: list[Board], client: TestClient) -> No
     assert answer.json() == {"positions": [asked(client, "position", board=board) for board in listed]}
 
 
+@settings(max_examples=60)
 @given(board=boards(TWO, finished=False), roll=rolls, player=st.sampled_from(list(PLAYERS)), seed=SEEDS)
 def test_a_player_makes_one_of_its_moves(board: Board, roll: int, player: str, seed: int, client: TestClient) -> None:
     found = asked(client, "move", board=board, roll=roll, player=player, seed=seed)
@@ -527,6 +531,15 @@ def test_the_server_is_as_its_description_says(case: Any) -> None:
     case.call_and_validate(excluded_checks=[schemathesis.checks.positive_data_acceptance])
 
 
+def test_the_answer_in_the_document_is_the_real_one(client: TestClient) -> None:
+    document = Path(__file__).resolve().parent.parent / "docs" / "web.md"
+    printed = json.loads(document.read_text(encoding="utf-8").split("```json\n")[1].split("```")[0])
+    found = asked(client, "position", board="3,17/0")
+    (shown,) = printed["rolls"]
+    found["rolls"] = [roll for roll in found["rolls"] if roll["roll"] == shown["roll"]]
+    assert printed == found
+
+
 def test_everything_that_can_be_asked_is_described(app: Any, databases: list[Served]) -> None:
     paths = {route.path for route in app.routes if route.path.startswith("/api/")}
     assert paths - {"/api/openapi.json"} == set(openapi(databases)["paths"])
@@ -570,6 +583,29 @@ def test_the_server_says_where_it_is_and_ends_in_order(number: int, status: int,
         _, errors = process.communicate(timeout=20)
     assert process.returncode == status
     assert "Traceback" not in errors
+
+
+def test_a_connection_that_is_silent_is_closed(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that sends nothing, one that never ends its head, and one that has had its answer."""
+    monkeypatch.setattr(serving, "KEEP_SECONDS", 0.3)
+    server = uvicorn.Server(serving.configured(app))
+    with serving.bound("127.0.0.1", 0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        try:
+            asked = b"GET /api/health HTTP/1.1\r\nHost: x\r\n"
+            for sent, received in ((b"", b""), (asked, b""), (asked + b"\r\n", b"HTTP/1.1 200")):
+                with socket.create_connection(listening.getsockname(), timeout=20) as connection:
+                    connection.sendall(sent)
+                    heard = b""
+                    while more := connection.recv(1 << 16):  # until the other end closes
+                        heard += more
+                    assert heard[: len(received)] == received
+                    assert bool(heard) == bool(received)
+        finally:
+            server.should_exit = True
+            thread.join(20)
+    assert not thread.is_alive()
 
 
 def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:

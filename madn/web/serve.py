@@ -1,11 +1,13 @@
 """Running the application: one process, one socket, a clean end."""
 
+import asyncio
 import signal
 import socket
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from madn.errors import ResourceError
 
@@ -39,23 +41,53 @@ def address_of(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
+class Connection(H11Protocol):
+    """A connection that is closed when no request has begun for a while.
+
+    uvicorn closes those that are silent after an answer, but would wait for ever for the rest of a head.
+    """
+
+    _watch: asyncio.TimerHandle
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to watch."""
+        super().connection_made(transport)
+        self._watch = self.loop.call_later(KEEP_SECONDS, self._look, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop watching."""
+        self._watch.cancel()
+        super().connection_lost(exc)
+
+    def _look(self, before: object) -> None:
+        """Close the connection if the last request is still the one it was before, and answered."""
+        if self.cycle is before and (self.cycle is None or self.cycle.response_complete):
+            self.transport.close()
+        else:
+            self._watch = self.loop.call_later(KEEP_SECONDS, self._look, self.cycle)
+
+
+def configured(app: Starlette) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        http=Connection,
+        ws="none",
+        lifespan="off",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # an address is what the connection says, not what a request says
+        limit_concurrency=CONNECTIONS,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        timeout_keep_alive=KEEP_SECONDS,
+        timeout_graceful_shutdown=END_SECONDS,
+    )
+
+
 def serve(app: Starlette, listening: socket.socket) -> None:
     """Answer until a signal says to end; then finish what is under way, for a few seconds at most."""
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            lifespan="off",
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            proxy_headers=False,  # an address is what the connection says, not what a request says
-            limit_concurrency=CONNECTIONS,
-            h11_max_incomplete_event_size=HEAD_BYTES,
-            timeout_keep_alive=KEEP_SECONDS,
-            timeout_graceful_shutdown=END_SECONDS,
-            ws="none",
-        )
-    )
+    server = uvicorn.Server(configured(app))
     before = signal.signal(signal.SIGTERM, _end)  # uvicorn sends the signal again once it has ended
     try:
         server.run(sockets=[listening])

@@ -49,6 +49,7 @@ export class Play {
   leave() {
     this.turn++;
     this.game = null;
+    this.render();
     get("new").hidden = false;
     get("running").hidden = true;
     this.table.refresh();
@@ -172,6 +173,7 @@ export class Play {
   render() {
     const { game } = this;
     this.about();
+    document.body.classList.toggle("playing", Boolean(game));
     if (!game) return;
     const mine = game.position.turn === "red" && game.roll !== null && !game.winner;
     this.table.show(game.position, { movable: (place) => mine && Boolean(this.moveFrom(place)) });
