@@ -55,11 +55,11 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     routes = [
         Route(f"/api/{name}", handler)
         for name, handler in {
+            "position": interface.position,  # first, because it is asked most
+            "move": interface.move,
             "databases": interface.databases,
             "layout": interface.layout,
             "players": interface.players,
-            "position": interface.position,
-            "move": interface.move,
             "health": interface.health,
             "openapi.json": fixed(tagged(encoded(openapi(databases)))),
         }.items()
