@@ -31,7 +31,8 @@ class Table {
     get("turn").replaceChildren(this.turnText());
     get("turn").className = `turn ${this.winner ?? position.turn}`;
     get("text").value = write(position);
-    history.replaceState(null, "", link(position));
+    const address = link(position);
+    if (address !== location.pathname + location.search) history.replaceState(null, "", address);
   }
 
   get winner() {
