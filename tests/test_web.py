@@ -118,6 +118,15 @@ def test_another_database_is_asked_by_its_name(board: Board, client: TestClient,
     assert asked(client, "position", board=board, db="small") == expected(databases[1].database, board)
 
 
+@given(board=boards(SMALL))
+def test_a_large_database_is_read_when_it_is_asked(board: Board, databases: list[Served]) -> None:
+    small = databases[1]
+    assert small._values is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small, "_values", None)
+        assert json.loads(small._position(str(board)).body) == expected(small.database, board)
+
+
 @given(board=boards(SMALL, finished=False))
 def test_the_value_of_a_position_is_the_mean_of_its_rolls(board: Board, client: TestClient) -> None:
     found = asked(client, "position", board=board, db="small")
@@ -190,8 +199,8 @@ def test_a_database_that_knows_only_the_best_moves_answers_null_for_wins(databas
     """Databases of best moves have no values: here the values of an ordinary one are taken away."""
     served = Served("policy", databases[0].database)
     assert served._reader is not None
-    served._reader.close()
-    served._reader = None
+    served.close()
+    served._reader = served._values = None
     found = json.loads(served.position("3,17/0").body)
     assert found["win"] is None
     for roll in found["rolls"]:
@@ -253,6 +262,7 @@ def test_what_is_not_there_is_404(client: TestClient, databases: list[Served], m
     def missing(number: int) -> float:
         raise MissingBlockError(f"/secret/path: position {number} is not in this database")
 
+    monkeypatch.setattr(databases[0], "_values", None)
     monkeypatch.setattr(databases[0]._reader, "win", missing)
     answer = client.get("/api/position?board=0,1/2,3")
     assert answer.status_code == 404
@@ -267,6 +277,7 @@ def test_damage_is_a_fault_that_tells_no_path(
     def damaged(number: int) -> float:
         raise CorruptBlockError("/secret/path: block 3 is damaged")
 
+    monkeypatch.setattr(databases[0], "_values", None)
     monkeypatch.setattr(databases[0]._reader, "win", damaged)
     answer = client.get("/api/position?board=0,1/2,4")
     assert answer.status_code == 500

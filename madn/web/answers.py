@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from madn._core import Ranking, own_moves
 from madn.board import Board, Move
 from madn.database import Database, made_move, squares_of
@@ -24,6 +27,7 @@ from madn.store.records import SUMS
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
 CACHED_ANSWERS = 8192  # about 2 kB each
 CACHED_SIDES = 1 << 16  # sides whose moves, or whose text, are kept
+FEW_POSITIONS = 1 << 22  # of a game whose values are decoded when it is opened: 32 MiB at most
 NEAR = 2.0**-24  # more than any stored value is rounded without that being said in `max_error`
 POLICY = "policy"  # how the values are called of a database that has only the best moves
 
@@ -87,6 +91,9 @@ class Served:
         self._own_moves = lru_cache(CACHED_SIDES)(self._find_own_moves)
         self._rank = Ranking(self.rules.pieces, self.rules.squares).rank
         self._reader = None if POLICY in info["values"] else open_reader(database.path)
+        self._values: NDArray[np.float64] | None = None  # all of them, where they are few
+        if self._reader is not None and info["positions"] == self.rules.positions <= FEW_POSITIONS:
+            self._values = self._reader.wins(np.arange(self.rules.positions))
 
     def close(self) -> None:
         """Close the files; the database is closed by who opened it."""
@@ -169,6 +176,9 @@ class Served:
 
     def _win(self, own: int, other: int) -> float | None:
         """The winning probability of the side to move; None if the database stores only the best moves."""
+        if self._values is not None:
+            value: float = self._values.item(self._rank(own, other))
+            return value
         return None if self._reader is None else self._reader.win(self._rank(own, other))
 
     def _find_own_moves(self, own: int, roll: int) -> tuple[OwnMove, ...]:
