@@ -489,9 +489,11 @@ def test_no_request_opens_a_file(client: TestClient, databases: list[Served], mo
 def test_every_answer_has_the_headers_that_protect_a_browser(client: TestClient) -> None:
     for path in ("/", "/api", "/main.js", "/api/position?board=0/0", "/api/position", "/nothing"):
         headers = client.get(path).headers
-        for name, value in guard.SECURITY.items():
+        pages = guard.PAGE_SECURITY if headers["content-type"].startswith("text/html") else {}
+        for name, value in (guard.SECURITY | pages).items():
             assert headers[name] == value
         assert "server" not in headers
+    assert "x-frame-options" in client.get("/").headers
     policy = guard.SECURITY["content-security-policy"]
     assert "unsafe" not in policy
     assert "default-src 'none'" in policy

@@ -18,14 +18,21 @@ SECURITY = {
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
+    "x-content-type-options": "nosniff",
+}
+# What only a page can make use of.
+PAGE_SECURITY = {
+    "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
     "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-RAW = [(name.encode(), value.encode()) for name, value in SECURITY.items()]
+RAW, RAW_PAGE = (
+    [(name.encode(), value.encode()) for name, value in headers.items()]
+    for headers in (SECURITY, SECURITY | PAGE_SECURITY)
+)
+HTML = (b"content-type", b"text/html; charset=utf-8")
 
 
 class Rate:
@@ -64,7 +71,8 @@ class Guard:
 
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *RAW]
+                headers = message["headers"]
+                message["headers"] = [*headers, *(RAW_PAGE if HTML in headers else RAW)]
             await send(message)
 
         if self.under_way >= self.most:
