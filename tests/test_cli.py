@@ -99,12 +99,14 @@ CONTRACT = {
     "reproduce --only pig": "source what published ours agrees note",
     "reproduce --only wubbel": "source what published ours agrees note",
     "plot positions --out TMP/positions.svg": "name file shows",
+    "serve DB --port 0": "address databases",
 }
 
 
 @pytest.fixture
-def command_line(small: Path, tmp_path: Path) -> Callable[[str], list[str]]:
-    """The words of a line of the contract, with a database and a directory put in."""
+def command_line(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+    """The words of a line of the contract, with a database and a directory put in; a server ends at once."""
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
     record = tmp_path / "game.txt"
     record.write_text(GAME, encoding="utf-8")
     places = {"DB": small, "TMP": tmp_path, "GAME": record}

@@ -322,10 +322,12 @@ def test_sizes_are_counted_without_making_the_states(rules):
 def test_ranges_are_all_positions_of_their_zones(rules):
     zones = Zones(rules)
     pairs = components(rules)
+    full = (1 << rules.pieces) - 1
     for pair in pairs:
-        assert sum(count for _, count in zones.ranges([pair])) == component_positions(rules, *pair)
-    finished = sum(run.size for run in zones.runs() if (1 << rules.pieces) - 1 in (run.own, run.other))
-    assert sum(count for _, count in zones.ranges(pairs)) + finished == rules.positions
+        finished = {(full, zone) for zone in pair} | {(zone, full) for zone in pair}
+        size = sum(run.size for run in zones.runs() if (run.own, run.other) in finished)
+        assert sum(count for _, count in zones.ranges([pair])) == component_positions(rules, *pair) + size
+    assert zones.ranges(pairs) == [(0, rules.positions)]
 
 
 @given(st.data())

@@ -20,6 +20,7 @@ from madn.cli.plot import plot
 from madn.cli.pyramid import pyramid
 from madn.cli.query import analyse, best_move, info, win
 from madn.cli.reproduce import reproduce
+from madn.cli.serve import serve
 from madn.cli.solve import plan, solve
 from madn.cli.verify import verify
 from madn.cli.version import version_text
@@ -85,7 +86,7 @@ for group in (
     (moves, rank, unrank),
     (players, match, play, analyse_game),
     (pig, cantstop, pyramid),
-    (reproduce, plot),
+    (reproduce, plot, serve),
 ):
     for command in group:
         commands.add_command(command)

@@ -41,7 +41,7 @@ def cantstop(as_json: bool, **wanted: Any) -> None:
     A position is OWN/OTHER, the player to move first: COLUMN:STEPS for each square, COLUMN:* for a column that is
     won, - for none; +COLUMN:STEPS,... for the markers of the turn. The game starts at -/-.
 
-    Examples: madn cantstop --sides 3 --shortest 2
+    Example: madn cantstop --sides 3 --shortest 2
 
     madn cantstop --db three --position 4:2/3:1+4:3 --roll 1123
     """

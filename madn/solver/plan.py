@@ -12,6 +12,7 @@ from madn.errors import MadnError, ResourceError
 from madn.rules import Rules
 from madn.solver.components import components
 from madn.solver.footprint import component_positions, memory_by_parts, memory_in_one
+from madn.solver.zones import Zones
 
 METHODS = ("tiles", "thesis")
 MOST_PIECES = 4
@@ -101,7 +102,7 @@ def make_plan(
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
     own, other = start.masks if start else (0, 0)
     pairs = components(rules, (own >> rules.squares, other >> rules.squares))
-    positions = sum(component_positions(rules, f, g) for f, g in pairs) if start else rules.positions
+    positions = sum(count for _, count in Zones(rules).ranges(pairs)) if start else rules.positions
     small = positions <= SMALL_GAME
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE

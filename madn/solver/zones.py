@@ -61,8 +61,13 @@ class Zones:
         return Run(self.ranking.first(*profile) + number * count, count, *runs[number], p1 - f1, p2 - f2)
 
     def ranges(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-        """The IDs of all positions with one of these pairs of finish zones, as (first, count), ascending."""
+        """The IDs of all positions with one of these pairs of finish zones, as (first, count), ascending.
+
+        The positions in which one side of such a pair has won belong to them.
+        """
+        full = (1 << self.rules.pieces) - 1
         wanted = {frozenset(pair) for pair in pairs}
+        wanted |= {frozenset((full, zone)) for pair in pairs for zone in pair}
         found: list[tuple[int, int]] = []
         for run in self.runs():
             if run.size == 0 or frozenset((run.own, run.other)) not in wanted:

@@ -1,0 +1,252 @@
+"""The application: which address answers what, and which error has which status."""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from importlib import resources
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+import madn
+from madn.errors import MadnError, MissingBlockError
+from madn.players import PLAYERS
+from madn.rules import DIE
+from madn.web.answers import Answer, Served, encoded, tagged
+from madn.web.description import (
+    BOARDS,
+    BODY_BYTES,
+    BODY_SECONDS,
+    MOST_SEED,
+    documentation,
+    openapi,
+)
+from madn.web.guard import SECURITY, Guard, Rate, client
+
+RATE = 5000  # positions a second for one client
+YEAR = "public, max-age=31536000, immutable"
+ASK_AGAIN = "no-cache"  # keep it, but ask whether it is still so
+SEED = re.compile("0|[1-9][0-9]{0,15}")
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "webmanifest": "application/manifest+json",
+}
+Result = TypeVar("Result")
+Handler = Callable[[Request], Awaitable[Response]]
+log = logging.getLogger("madn.web")
+
+
+def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
+    """The application that serves these databases; the first is asked where a request names none."""
+    limit = Rate(rate)
+    interface = Interface({served.name: served for served in databases}, limit)
+    routes = [
+        Route(f"/api/{name}", handler)
+        for name, handler in {
+            "position": interface.position,  # first, because it is asked most
+            "move": interface.move,
+            "databases": interface.databases,
+            "layout": interface.layout,
+            "players": interface.players,
+            "health": interface.health,
+            "openapi.json": fixed(tagged(encoded(openapi(databases)))),
+        }.items()
+    ]
+    routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
+    routes.append(Route("/api", fixed(tagged(documentation(databases).encode()), TYPES["html"])))
+    routes += [Route("/" if name == "index.html" else f"/{name}", handler) for name, handler in files().items()]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, rate=limit)],
+        exception_handlers={HTTPException: on_refusal, MadnError: on_refusal, Exception: on_fault},
+    )
+    app.router.redirect_slashes = False  # an address is one of these, or none
+    return app
+
+
+def files() -> dict[str, Handler]:
+    """The files of the page by name, read once: a request can name one of these and nothing else."""
+    found = {}
+    for file in (resources.files("madn") / "web" / "static").iterdir():
+        kind = TYPES[file.name.rpartition(".")[2]]
+        found[file.name] = fixed(tagged(file.read_bytes()), kind)
+    return found
+
+
+def fixed(answer: Answer, kind: str = "application/json") -> Handler:
+    """A handler that always gives the same answer."""
+
+    async def handler(request: Request) -> Response:
+        return answered(request, answer, ASK_AGAIN, kind)
+
+    return handler
+
+
+def answered(request: Request, answer: Answer, cache: str, kind: str = "application/json") -> Response:
+    """An answer that can be kept; only its tag if the client has it."""
+    headers = {"etag": answer.tag, "cache-control": cache}
+    known = request.headers.get("if-none-match")
+    if known is not None and (known.strip() == "*" or answer.tag in re.findall(r'"[^"]*"', known)):
+        return Response(status_code=304, headers=headers)
+    return Response(answer.body, headers=headers, media_type=kind)
+
+
+class Interface:
+    """The handlers of `/api`."""
+
+    def __init__(self, served: Mapping[str, Served], rate: Rate) -> None:
+        self.served = served
+        self.rate = rate
+
+    async def databases(self, request: Request) -> Response:
+        """What is served."""
+        parameters(request)
+        return answered(request, tagged(encoded({"databases": [s.facts for s in self.served.values()]})), ASK_AGAIN)
+
+    async def players(self, request: Request) -> Response:
+        """Who can choose moves."""
+        parameters(request)
+        listed = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
+        return answered(request, tagged(encoded({"players": listed})), ASK_AGAIN)
+
+    async def layout(self, request: Request) -> Response:
+        """Where squares are drawn."""
+        served, cache = self._database(parameters(request, "db", "version"))
+        return answered(request, served.layout, cache)
+
+    async def position(self, request: Request) -> Response:
+        """The value of a position, and all moves of all rolls."""
+        given = parameters(request, "board", "db", "version", needed=("board",))
+        served, cache = self._database(given)
+        answer = await self._asked(served, partial(served.position, given["board"]))
+        return answered(request, answer, cache)
+
+    async def move(self, request: Request) -> Response:
+        """The move of a player."""
+        given = parameters(request, "board", "roll", "player", "seed", "db", "version", needed=("board", "roll"))
+        served, cache = self._database(given)
+        roll, player, seed = given["roll"], given.get("player", "optimal"), given.get("seed", "0")
+        if not re.fullmatch(f"[1-{DIE}]", roll):
+            raise HTTPException(400, f"a roll is a whole number from 1 to {DIE}, not {roll[:20]!r}")
+        if player not in PLAYERS:
+            raise HTTPException(400, f"there is no player {player[:20]!r}; the players are {', '.join(PLAYERS)}")
+        if not SEED.fullmatch(seed) or int(seed) > MOST_SEED:
+            raise HTTPException(400, f"a seed is a whole number from 0 to {MOST_SEED}, not {seed[:20]!r}")
+        answer = await self._asked(served, partial(served.move, given["board"], int(roll), player, int(seed)))
+        return answered(request, answer, cache)
+
+    async def positions(self, request: Request) -> Response:
+        """Many positions at once."""
+        served, _ = self._database(parameters(request, "db", "version"))
+        boards = boards_of(await body_of(request))
+        if len(boards) > 1 and not self.rate.allows(client(request.scope), len(boards) - 1):
+            message = f"more than {self.rate.rate} positions a second; try again in a moment"
+            raise HTTPException(429, message, {"retry-after": "1"})
+        body = await run_in_threadpool(served.positions, boards)
+        return Response(body, headers={"cache-control": "no-store"}, media_type="application/json")
+
+    async def health(self, request: Request) -> Response:
+        """Whether the server answers."""
+        parameters(request)
+        facts = {"status": "ok", "version": madn.__version__, "databases": len(self.served)}
+        return Response(encoded(facts), headers={"cache-control": "no-store"}, media_type="application/json")
+
+    def _database(self, given: Mapping[str, str]) -> tuple[Served, str]:
+        """The database a request names, and how long its answers may be kept."""
+        name = given.get("db", next(iter(self.served)))
+        served = self.served.get(name)
+        if served is None:
+            raise HTTPException(404, f"there is no database {name[:40]!r} here; there is {', '.join(self.served)}")
+        if "version" not in given:
+            return served, ASK_AGAIN
+        if given["version"] != served.version:
+            raise HTTPException(404, f"the database {name} has version {served.version} now")
+        return served, YEAR
+
+    async def _asked(self, served: Served, question: Callable[[], Result]) -> Result:
+        """Ask a database. Where that may have to wait for a disk, other requests go on meanwhile."""
+        try:
+            return question() if served.at_hand else await run_in_threadpool(question)
+        except MissingBlockError:
+            raise HTTPException(404, f"this position is not in the database {served.name}") from None
+
+
+def parameters(request: Request, *known: str, needed: Sequence[str] = ()) -> dict[str, str]:
+    """The parameters of a request; HTTPException if one is unknown, there twice, or missing."""
+    given: dict[str, str] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in known:
+            choice = f"there is {', '.join(known)}" if known else "there is none here"
+            raise HTTPException(400, f"there is no parameter {name[:40]!r}; {choice}")
+        if name in given:
+            raise HTTPException(400, f"the parameter {name} is there twice")
+        given[name] = value
+    for name in needed:
+        if name not in given:
+            raise HTTPException(400, f"the parameter {name} is missing")
+    return given
+
+
+async def body_of(request: Request) -> bytes:
+    """The body of a request, as far as it is JSON by its head, not too long, and not too slow."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise HTTPException(415, "send the boards as application/json")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > BODY_BYTES:
+                    raise HTTPException(413, f"a request has at most {BODY_BYTES} bytes", {"connection": "close"})
+    except TimeoutError:
+        raise HTTPException(408, f"the request did not arrive within {BODY_SECONDS} seconds") from None
+    return bytes(body)
+
+
+def boards_of(body: bytes) -> list[str]:
+    """The boards of a batch."""
+    try:
+        asked: Any = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, "the body is not JSON") from None
+    if not isinstance(asked, dict) or set(asked) != {"boards"}:
+        raise HTTPException(400, 'send {"boards": [...]}')
+    boards = asked["boards"]
+    if not isinstance(boards, list) or not boards or not all(isinstance(board, str) for board in boards):
+        raise HTTPException(400, "boards is a list of texts, at least one")
+    if len(boards) > BOARDS:
+        raise HTTPException(413, f"{len(boards)} boards are too many for one request, {BOARDS} is the most")
+    return boards
+
+
+async def on_refusal(_: Request, error: Exception) -> Response:
+    """A request that cannot be answered; it says why."""
+    if isinstance(error, HTTPException):
+        status, message, headers = error.status_code, error.detail, dict(error.headers or {})
+    elif isinstance(error, OSError):  # a damaged database: what is wrong with it is for the one who keeps it
+        return await on_fault(_, error)
+    else:
+        status, message, headers = 400, str(error), {}
+    if status == 404 and message == "Not Found":
+        message = "there is nothing here; / is the page, /api says what can be asked"
+    headers.setdefault("cache-control", "no-store")
+    return Response(encoded({"message": message}), status, headers, "application/json")
+
+
+async def on_fault(_: Request, error: Exception) -> Response:
+    """A real fault. The log has the reason; the answer has no path and no line of the program in it."""
+    log.error("fault: %s", error, exc_info=error)
+    headers = {"cache-control": "no-store", **SECURITY}
+    return Response(encoded({"message": "the server has failed; its log says why"}), 500, headers, "application/json")

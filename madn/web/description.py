@@ -1,0 +1,323 @@
+"""The OpenAPI description of the interface, and the page that is made from it. The limits are here too."""
+
+import html
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import madn
+from madn.players import PLAYERS
+from madn.rules import DIE
+from madn.web.answers import Served
+
+BODY_BYTES = 32 << 10
+BODY_SECONDS = 10
+BOARDS = 500  # in one request
+MOST_SEED = 2**53 - 1  # the largest whole number that every JSON reader keeps
+
+Schema = dict[str, Any]
+
+SIDE = "(b|[0-9]{1,2}(,[0-9]{1,2}){0,5})"
+BOARD: Schema = {
+    "type": "string",
+    "pattern": f"^{SIDE}/{SIDE}$",
+    "maxLength": 40,
+    "examples": ["0/0", "3,17/0"],
+    "description": "OWN/OTHER, the side to move first. Each side lists its pieces that are out of the box, ascending, "
+    "counted from its own A-square; a side with none out is b.",
+}
+PROBABILITY: Schema = {
+    "type": ["number", "null"],
+    "minimum": 0,
+    "maximum": 1,
+    "description": "Probability from 0 to 1 that the side to move wins; null if it is unknown.",
+}
+SQUARE: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "A square in the mover's numbers."}
+COUNT: Schema = {"type": "integer", "minimum": 0}
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number", "minimum": 0}
+
+
+def record(**fields: Schema) -> Schema:
+    """An object with these fields and no others."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def listed(items: Schema, **more: Any) -> Schema:
+    """A list of such things."""
+    return {"type": "array", "items": items, **more}
+
+
+def named(name: str) -> Schema:
+    """A schema that is described once."""
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+CELLS = listed(listed(COUNT, minItems=2, maxItems=2))
+SCHEMAS: dict[str, Schema] = {
+    "Error": record(message={"type": "string", "description": "What is wrong, in one line."}),
+    "Move": record(
+        **{
+            "move": {"type": "string", "examples": ["12-17", "b-0", "12x17", "pass"]},
+            "from": SQUARE | {"description": "The square it leaves; null for the box, and for a lost turn."},
+            "to": SQUARE | {"description": "The square it ends on; null for a lost turn."},
+            "captures": {"type": "boolean"},
+            "win": PROBABILITY | {"description": "The mover's winning probability after the move."},
+            "loss": PROBABILITY | {"description": "What the move costs against the best one, in winning probability."},
+            "board": BOARD | {"description": "The board that the next player to roll sees."},
+        }
+    ),
+    "Roll": record(
+        roll={"type": "integer", "minimum": 1, "maximum": DIE},
+        win=PROBABILITY | {"description": "The winning probability with the best move."},
+        moves=listed(named("Move"), minItems=1, description="All legal moves, best first."),
+    ),
+    "Position": record(
+        board=BOARD,
+        win=PROBABILITY | {"description": "The winning probability of the side to move, before it rolls."},
+        winner={
+            "type": ["string", "null"],
+            "enum": ["own", "other", None],
+            "description": "Who has won; null while the game goes on.",
+        },
+        rolls={
+            "type": ["array", "null"],
+            "items": named("Roll"),
+            "description": "The six rolls; none in a finished game, null in a batch for a position that is not in "
+            "the database.",
+        },
+    ),
+    "Chosen": record(
+        board=BOARD,
+        roll={"type": "integer", "minimum": 1, "maximum": DIE},
+        player=TEXT,
+        seed=COUNT,
+        move=TEXT | {"description": "The move that the player makes."},
+        win=PROBABILITY | {"description": "The mover's winning probability after it."},
+        loss=PROBABILITY | {"description": "What it costs against the best one."},
+        moves=listed(named("Move"), minItems=1, description="All legal moves, best first."),
+    ),
+    "Database": record(
+        name=TEXT | {"description": "What the parameter db asks for."},
+        version=TEXT | {"description": "Another one for every other content."},
+        rules=record(pieces=COUNT, squares=COUNT),
+        positions=COUNT,
+        bytes=COUNT,
+        values=TEXT | {"description": "How values are stored."},
+        max_error=NUMBER | {"type": ["number", "null"], "description": "The largest error that storing added."},
+        boards={
+            "type": "object",
+            "additionalProperties": record(board=TEXT, win=PROBABILITY),
+            "description": "Named boards: the start, the best and the worst open position.",
+        },
+    ),
+    "Player": record(name=TEXT, description=TEXT),
+    "Layout": record(
+        width=COUNT,
+        height=COUNT,
+        bottom=record(path=CELLS, box=CELLS),
+        top=record(path=CELLS, box=CELLS),
+    ),
+}
+
+ERRORS = {
+    400: "The question is not one: not a position, not a roll, no such parameter. The message says what is wrong.",
+    404: "Not in this database, or no such database.",
+    408: f"The body did not arrive within {BODY_SECONDS} seconds.",
+    413: f"More than {BODY_BYTES} bytes or more than {BOARDS} boards.",
+    415: "The body is not application/json.",
+    429: "Too many positions a second from this address; Retry-After says when to come back.",
+    500: "A real fault, such as a damaged database.",
+    503: "Too many requests are under way; Retry-After says when to come back.",
+}
+
+
+def parameter(name: str, description: str, schema: Schema, required: bool = False) -> Schema:
+    """A parameter in the address."""
+    return {"name": name, "in": "query", "required": required, "description": description, "schema": schema}
+
+
+def operation(name: str, summary: str, answer: Schema, errors: Sequence[int] = (), **more: Any) -> Schema:
+    """What can be asked, what is answered, and which errors there can be."""
+    kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
+    ok = {"description": "The answer.", "headers": kept, "content": {"application/json": {"schema": answer}}}
+    failed = {"application/json": {"schema": named("Error")}}
+    responses = {
+        "200": ok,
+        **{str(s): {"description": ERRORS[s], "content": failed} for s in sorted({400, 429, 500, 503, *errors})},
+    }
+    return {"operationId": name, "summary": summary, **more, "responses": responses}
+
+
+def openapi(databases: Sequence[Served]) -> Schema:
+    """The description, with the names of the databases that are served."""
+    first = databases[0]
+    db = parameter("db", f"The database; {first.name} by default.", {"enum": [served.name for served in databases]})
+    version = parameter(
+        "version",
+        "The version that /api/databases gives. With it an answer never changes and may be kept for ever.",
+        {"enum": [served.version for served in databases]},
+    )
+    board = parameter("board", "The position.", BOARD, required=True)
+    roll = parameter("roll", "The roll.", {"type": "integer", "minimum": 1, "maximum": DIE}, required=True)
+    player = parameter("player", "Who chooses; optimal by default.", {"enum": list(PLAYERS)})
+    seed = parameter(
+        "seed", "For players that draw lots: the same seed, the same move.", COUNT | {"maximum": MOST_SEED}
+    )
+    batch = record(boards=listed(BOARD, minItems=1, maxItems=BOARDS))
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "madn",
+            "version": madn.__version__,
+            "description": "Winning probabilities and best moves of Mensch ärgere Dich nicht, from a database.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "paths": {
+            "/api/position": {
+                "get": operation(
+                    "position",
+                    "The winning probability of a position, and all moves of all six rolls, best first",
+                    named("Position"),
+                    [404],
+                    parameters=[board, db, version],
+                )
+            },
+            "/api/positions": {
+                "post": operation(
+                    "positions",
+                    f"As /api/position for up to {BOARDS} boards",
+                    record(positions=listed(named("Position"))),
+                    [404, 408, 413, 415],
+                    parameters=[db, version],
+                    requestBody={"required": True, "content": {"application/json": {"schema": batch}}},
+                )
+            },
+            "/api/move": {
+                "get": operation(
+                    "move",
+                    "The move that a player makes with a roll, and all legal moves, best first",
+                    named("Chosen"),
+                    [404],
+                    parameters=[board, roll, player, seed, db, version],
+                )
+            },
+            "/api/players": {
+                "get": operation("players", "Who can choose moves", record(players=listed(named("Player"))))
+            },
+            "/api/databases": {
+                "get": operation("databases", "What is served", record(databases=listed(named("Database"))))
+            },
+            "/api/layout": {
+                "get": operation(
+                    "layout",
+                    "Where the squares of each side are drawn, as [column, row]",
+                    named("Layout"),
+                    [404],
+                    parameters=[db, version],
+                )
+            },
+            "/api/health": {
+                "get": operation(
+                    "health",
+                    "Whether the server answers",
+                    record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT),
+                )
+            },
+        },
+        "components": {"schemas": SCHEMAS},
+    }
+
+
+def documentation(databases: Sequence[Served]) -> str:
+    """The description as a page for people."""
+    api = openapi(databases)
+    served = databases[0]
+    examples = {
+        "position": "?board=0/0",
+        "move": "?board=0/0&roll=3&player=fpoc",
+        "players": "",
+        "databases": "",
+        "layout": "",
+        "health": "",
+    }
+    parts = []
+    for path, methods in api["paths"].items():
+        for method, asked in methods.items():
+            parts.append(f"<h2><code>{method.upper()} {path}</code></h2><p>{_text(asked['summary'])}.</p>")
+            if asked["operationId"] in examples:
+                link = _text(path + examples[asked["operationId"]])
+                parts.append(f'<p>Try <a href="{link}"><code>{link}</code></a></p>')
+            rows = [
+                (f"<code>{p['name']}</code>", _text(p["description"]) + ("" if p["required"] else " Not needed."))
+                for p in asked.get("parameters", [])
+            ]
+            if rows:
+                parts.append(_table(("parameter", ""), rows))
+            if "requestBody" in asked:
+                body = json.dumps({"boards": ["0/0", "3,17/0"]})
+                parts.append(f"<p>The body is JSON:</p><pre>{_text(body)}</pre>")
+            answer = asked["responses"]["200"]["content"]["application/json"]["schema"]
+            parts.append(_table(("field of the answer", ""), _fields(answer)))
+    schemas = "".join(
+        f'<h3 id="{name}">{name}</h3>{_table(("field", ""), _fields(schema))}' for name, schema in SCHEMAS.items()
+    )
+    errors = _table(("status", ""), [(str(status), _text(meaning)) for status, meaning in ERRORS.items()])
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>madn: the HTTP interface</title>
+<link rel="icon" href="/icon.svg">
+<link rel="stylesheet" href="/style.css">
+</head>
+<body>
+<main class="document">
+<p><a href="/">The board</a></p>
+<h1>The HTTP interface</h1>
+<p>Programs ask this server what the page asks. Every answer is JSON; what is unknown is <code>null</code>. The same
+description for programs is <a href="/api/openapi.json">openapi.json</a>. The database that is asked by default is
+<code>{_text(served.name)}</code>, version <code>{served.version}</code>. An answer that was asked with this version
+never changes and may be kept for ever. Answers to <code>GET</code> have an <code>ETag</code>, but for
+<code>/api/health</code>.</p>
+{"".join(parts)}
+<h2>Parts of answers</h2>
+{schemas}
+<h2>Errors</h2>
+<p>An error is <code>{{"message": "..."}}</code> with one of these statuses.</p>
+{errors}
+</main>
+</body>
+</html>
+"""
+
+
+def _text(text: str) -> str:
+    return html.escape(text)
+
+
+def _table(heads: tuple[str, str], rows: Sequence[tuple[str, str]]) -> str:
+    head = "".join(f"<th>{cell}</th>" for cell in heads)
+    lines = "".join(f"<tr><td>{first}</td><td>{second}</td></tr>" for first, second in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _fields(schema: Schema) -> list[tuple[str, str]]:
+    """The fields of a schema and what each is."""
+    if "$ref" in schema:
+        schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
+    return [(f"<code>{name}</code>", _kind(field)) for name, field in schema["properties"].items()]
+
+
+def _kind(field: Schema) -> str:
+    """What a field is, in words."""
+    if "$ref" in field:
+        name = field["$ref"].rpartition("/")[2]
+        return f'<a href="#{name}">{name}</a>'
+    kind = field.get("type", "")
+    words = " or ".join(kind) if isinstance(kind, list) else kind
+    if "items" in field and "$ref" in field["items"]:
+        words = f"{words} of {_kind(field['items'])}"
+    return f"{words}. {_text(field.get('description', ''))}" if field.get("description") else words
