@@ -1,7 +1,7 @@
 """The thesis' numbering seen from the solver: pairs of finish zones, and the order of states within them."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +60,7 @@ class Zones:
         p1, f1, p2, f2 = profile
         return Run(self.ranking.first(*profile) + number * count, count, *runs[number], p1 - f1, p2 - f2)
 
-    def ranges(self, pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    def ranges(self, pairs: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
         """The IDs of all positions with one of these pairs of finish zones, as (first, count), ascending.
 
         The positions in which one side of such a pair has won belong to them.
