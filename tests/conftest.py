@@ -8,7 +8,7 @@ import strategies  # noqa: F401  (its hypothesis profile is for all tests)
 
 import madn
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the command line does
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does
 ROOT = Path(__file__).resolve().parent.parent
 
 

@@ -60,7 +60,7 @@ def _table_5_2(printed: dict[str, dict[str, float]], games: int) -> Iterator[Fac
             value = printed[first][second]
             note = f"{games:,} games, standard error {100 * result.standard_error:.3f}"
             if "fpnpoc" in (first, second):
-                note += "; fpnpoc as described is stronger than the one the thesis played with: see docs/players.md"
+                note += "; how the thesis read fpnpoc is open: docs/results.md lists the readings that were tried"
             yield Fact(
                 SOURCE,
                 f"Table 5.2: {first} against {second} in %",
