@@ -10,7 +10,7 @@ from madn.plots import PICTURES
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in PICTURES])
 @pytest.mark.parametrize("suffix", ["svg", "png"])
 def test_every_picture_can_be_drawn_and_stays_the_same(name: str, suffix: str, tmp_path: Path) -> None:
     first, second = tmp_path / f"first.{suffix}", tmp_path / f"second.{suffix}"
