@@ -1,7 +1,7 @@
 """Builds the Cython extensions; everything else is in pyproject.toml.
 
 OpenMP is used when the compiler has it. MADN_NO_OPENMP=1 builds without; `madn --version` says which it is.
-The sweep kernels are built twice on x86-64, for any processor and for AVX2; `madn.kernels` picks one at run time.
+The sweep kernels are built twice on x86-64, for any processor and for AVX2; `madn.builds` picks one at run time.
 """
 
 import os

@@ -10,14 +10,13 @@ import reference_solver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from madn import Board, ResourceError, Rules
+from madn import Board, ResourceError, Rules, builds
 from madn._core import Ranking
 from madn.solver import PlanError, Solution, components, make_plan, solve
 from madn.solver.footprint import component_positions
-from madn.solver.kernels import available
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
-KERNELS = available()
+KERNELS = builds.available("_sweep")
 
 
 def values_of(solution: Solution) -> np.ndarray:

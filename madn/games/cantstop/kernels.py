@@ -1,38 +1,19 @@
-"""Which build of the kernels this processor runs, and the tables of one stage that they work on."""
+"""The tables of one stage that the kernels work on."""
 
-import os
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from madn import _core
-from madn.games import _cantstop
+from madn import builds
 from madn.games._cantstop_turns import Turns
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rule28 import bonus, steps_worth
 from madn.games.cantstop.rules import MARKERS
 
+KERNELS = "games._cantstop"
 WIDTH = 11  # columns of the largest board: the tables are this wide
 MANY = 1 << 16  # states that are worth several threads
-
-
-def available() -> dict[str, Any]:
-    """The builds that run here: `portable` always, `avx2` where processor and package have it."""
-    found: dict[str, Any] = {"portable": _cantstop}
-    if _core.has_avx2():
-        try:
-            from madn.games import _cantstop_avx2
-        except ImportError:  # a build for another kind of processor
-            return found
-        found["avx2"] = _cantstop_avx2
-    return found
-
-
-def choose() -> str:
-    """The fastest build that runs here; MADN_KERNELS=portable asks for the plain one."""
-    wanted = os.environ.get("MADN_KERNELS", "avx2")
-    return wanted if wanted in available() else "portable"
 
 
 def column_sets(mask: int, columns: int) -> list[int]:
@@ -104,7 +85,7 @@ def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads
         for kind, closes in enumerate(sets):
             wins = won + closes.bit_count() >= game.to_win
             shift[k, 2 * kind : 2 * kind + 2] = -1 if wins else won * cells[kind]
-    return available()[build].Stage(
+    return builds.available(KERNELS)[build].Stage(
         turns, placements.packed, mirror, placements.total, structures, column, shift, row, values,
         layout.places[mask], layout.rows(mask) * layout.columns(mask), threshold, 1 / game.sides**4,
         threads,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from madn import builds
 from madn.errors import InvalidRulesError, ResourceError
 from madn.games.cantstop import kernels
 from madn.games.cantstop.checkpoint import Checkpoint
@@ -117,7 +118,7 @@ def solve(
     layout = Layout(game)
     solution = Solution(layout, np.zeros((roles, layout.size)), method, threads or usable_threads(), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
-    _work(solution, lanes, build or kernels.choose(), keeper, progress)
+    _work(solution, lanes, build or builds.choose(kernels.KERNELS), keeper, progress)
     if keeper:
         keeper.remove()
     return solution
