@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from io import BufferedReader
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn import _readout
 from madn.board import Board
+from madn.errors import CorruptBlockError
 from madn.solver.components import DTYPE, HALF
 from madn.solver.scratch import Scratch
 from madn.solver.zones import Zones
@@ -22,7 +24,7 @@ class OrderedValues:
         self.representation = scratch.plan.representation
         self.zones = Zones(self.rules)
         self.shift = 0.5 if self.representation == "float64" else 0.0
-        self._files: dict[tuple[int, int], NDArray[Any]] = {}
+        self._files: dict[tuple[int, int], BufferedReader] = {}
 
     def read(self, first: int, out: NDArray[Any]) -> None:
         """Fill `out` with the values of the IDs from `first` on."""
@@ -35,7 +37,10 @@ class OrderedValues:
                 part[:] = self.shift + (half if run.own == full else -half)
             else:
                 at = self._place(run.own, run.other, run.own_pieces, run.other_pieces) + skip
-                part[:] = self._ordered(run.own, run.other)[at : at + len(part)]
+                file = self._ordered(run.own, run.other)
+                file.seek(at * part.itemsize)
+                if file.readinto(part.view(np.uint8).data) != part.nbytes:
+                    raise CorruptBlockError(f"{file.name}: cut off")
                 part += self.shift if self.shift else 0
             filled += len(part)
 
@@ -47,8 +52,14 @@ class OrderedValues:
 
     def clear(self) -> None:
         """Remove the files of the solve."""
-        self._files.clear()
+        self.close()
         self.scratch.clear()
+
+    def close(self) -> None:
+        """Close the files."""
+        for file in self._files.values():
+            file.close()
+        self._files.clear()
 
     def _place(self, own: int, other: int, own_pieces: int, other_pieces: int) -> int:
         """Where the positions with so many pieces on the main field begin in the file of a pair."""
@@ -60,21 +71,24 @@ class OrderedValues:
                 total += math.comb(S, m1) * math.comb(S - m1, m2)
         return total
 
-    def _ordered(self, own: int, other: int) -> NDArray[Any]:
-        """All positions of a pair with one side to move, in the order of their IDs."""
+    def _ordered(self, own: int, other: int) -> BufferedReader:
+        """All positions of a pair with one side to move, in the order of their IDs.
+
+        A file, not a map of it: pages of a map would count as memory of the solve.
+        """
         key = own, other
         if key not in self._files:
             pair = next(pair for pair in self.scratch.pairs if set(pair) == {own, other})
             path = self.scratch.path(pair, f"{own:x}-{other:x}.ordered")
-            dtype = DTYPE[self.representation]
             if not path.exists():
                 part = path.with_suffix(".part")
-                self._write(pair, own, other, np.memmap(part, dtype, "w+", shape=(self._place(own, other, -1, -1),)))
+                with open(part, "wb") as out:
+                    self._write(pair, own, other, out)
                 part.replace(path)
-            self._files[key] = np.memmap(path, dtype, "r")
+            self._files[key] = open(path, "rb")  # noqa: SIM115  (until close)
         return self._files[key]
 
-    def _write(self, pair: tuple[int, int], own: int, other: int, out: NDArray[Any]) -> None:
+    def _write(self, pair: tuple[int, int], own: int, other: int, out: BinaryIO) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
         rank = np.zeros(mine.size, np.int64)
         pieces = np.bitwise_count(mine.masks)
@@ -91,10 +105,13 @@ class OrderedValues:
                 for m2 in range(theirs.open_pieces + 1):
                     width = math.comb(S - m1, m2)
                     at = self._place(own, other, m1, m2) + int(rank[a]) * width
+                    row = np.empty(width, values.dtype)
                     _readout.copy_rows(
                         values, start, whole, values, start, mine.turned, np.array([a], np.int32), theirs.masks,
-                        self.zones.order(theirs, m2), width, 0, out[at : at + width], 0.0,
+                        self.zones.order(theirs, m2), width, 0, row, 0.0,
                     )  # fmt: skip
+                    out.seek(at * row.itemsize)
+                    out.write(row.data)
 
     def _strips(self, pair: tuple[int, int], own: int) -> Iterator[NDArray[Any]]:
         """Class after class of own states: a row for each, with a value for each state of the other side."""

@@ -101,6 +101,9 @@ class Clearable(Protocol):
     def clear(self) -> None:
         """Remove the files."""
 
+    def close(self) -> None:
+        """Close the files."""
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -182,6 +185,8 @@ class Solution:
 
     def close(self) -> None:
         """Leave the scratch directory to others; values can be read no more if there is one."""
+        if isinstance(self.values, Clearable):
+            self.values.close()
         self.stack.close()
 
 
