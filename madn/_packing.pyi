@@ -26,8 +26,8 @@ def pack(
 ) -> int: ...
 def unpack(
     packed: NDArray[Any],
-    L: NDArray[Any],
-    R: NDArray[Any],
+    L: NDArray[Any] | None,
+    R: NDArray[Any] | None,
     start: NDArray[np.int64],
     turned: NDArray[np.uint64],
     masks: NDArray[np.uint64],

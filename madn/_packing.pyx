@@ -68,13 +68,20 @@ cdef void pack_tile(const value_t[::1] matrix, const int64_t[::1] start, const u
 def unpack(const value_t[::1] packed, value_t[::1] L, value_t[::1] R, const int64_t[::1] start,
            const uint64_t[::1] turned, const uint64_t[::1] masks, int row, int end, const int32_t[::1] col_class,
            int first, int last, const int64_t[::1] counts):
-    """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value."""
+    """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value.
+
+    L or R may be None: the other is all that is wanted.
+    """
     cdef int j
     cdef int64_t at = 0
+    cdef bint left = L is not None, right = R is not None
     with nogil:
         for j in range(first, last):
-            unpack_tile(&packed[at], L, start, turned, masks, row, end, col_class[j], col_class[j + 1])
-            unpack_tile(&packed[at + counts[j]], R, start, turned, masks, row, end, col_class[j], col_class[j + 1])
+            if left:
+                unpack_tile(&packed[at], L, start, turned, masks, row, end, col_class[j], col_class[j + 1])
+            if right:
+                unpack_tile(&packed[at + counts[j]], R, start, turned, masks, row, end, col_class[j],
+                            col_class[j + 1])
             at += 2 * counts[j] + 1
     return at
 

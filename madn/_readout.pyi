@@ -3,7 +3,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def turn(matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any]) -> None: ...
+def turn(
+    matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any], first: int = 0, stride: int = 0
+) -> None: ...
 def unfold(
     L: NDArray[Any],
     R: NDArray[Any],
@@ -27,3 +29,16 @@ def copy_rows(
     out: NDArray[Any],
     shift: float,
 ) -> int: ...
+def place_rows(
+    values: NDArray[Any],
+    stride: int,
+    rows: NDArray[np.int32],
+    squares: NDArray[np.uint64],
+    columns: NDArray[np.int32],
+    masks: NDArray[np.uint64],
+    section: NDArray[np.int32],
+    place: NDArray[np.int64],
+    out: NDArray[Any],
+    threads: int,
+) -> None: ...
+def count_values(values: NDArray[Any], counts: NDArray[np.int64]) -> None: ...

@@ -2,6 +2,7 @@
 
 import platform
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +14,7 @@ from madn.rules import Rules
 
 if TYPE_CHECKING:
     from madn.solver import Plan, Solution
+    from madn.store.receiver import Databases
 
 
 def solver_options(command: Function) -> Function:
@@ -64,9 +66,30 @@ def solver_options(command: Function) -> Function:
     metavar="DIR",
     help="Directory to write the database to.  [default: nothing is stored]",
 )
+@click.option("--bits", type=int, help="Store values rounded to so many bits, 8 to 24.  [default: as they are]")
+@click.option(
+    "--policy",
+    type=click.Path(),
+    metavar="DIR",
+    help="Directory to write a second database to, of the best moves; needs --scratch.",
+)
+@click.option(
+    "--census",
+    is_flag=True,
+    help="Count positions by value, and what choosing the best move is worth; needs --scratch.",
+)
 @click.option("--resume", is_flag=True, help="Go on with the work that an earlier run left in --scratch.")
 @json_option
-def solve(pieces: int, squares: int, out: str | None, as_json: bool, **settings: Any) -> None:
+def solve(
+    pieces: int,
+    squares: int,
+    out: str | None,
+    policy: str | None,
+    bits: int | None,
+    census: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
     """Solve a game and write the solution to a database.
 
     The residual is the largest difference, over all positions, between the value of a position and what its
@@ -80,37 +103,95 @@ def solve(pieces: int, squares: int, out: str | None, as_json: bool, **settings:
     Example: madn solve --pieces 2 --out two
     """
     rules = Rules(pieces, squares)
-    if out is not None:
+    for name, directory in (("--out", out), ("--policy", policy)):
+        if directory == "":
+            raise click.BadParameter("the name of a directory is missing", param_hint=f"'{name}'")
+    in_memory = settings["scratch"] is None
+    if out is not None and in_memory:
         _check_out(out)
     from madn import solver
 
-    plan = solver.make_plan(rules, **settings)
+    plan = solver.make_plan(rules, bits=bits, census=census or policy is not None, **settings)
     plan.check_memory()
-    if out is not None:
+    if out is not None and in_memory:
         _check_out(out, plan.disk_bytes)
     click.echo(_plan_table(plan) + "\n", err=as_json)
+    if in_memory:
+        result = _solve_in_memory(plan, out, as_json)
+    else:
+        result = _solve_from_disk(plan, out, policy, as_json)
+    if as_json:
+        print_json({**result, "out": out})
+    elif out is not None:
+        click.echo(f"\nThe database is in {out}")
+
+
+def _solve_in_memory(plan: "Plan", out: str | None, as_json: bool) -> dict[str, Any]:
+    """Solve, then write the database."""
+    from madn import solver
+    from madn.store import Rounded, write_database
+
     with ProgressBar("solving") as bar:
         solution = solver.solve(plan, bar)
     if not as_json:
         click.echo(_result_table(solution))
     if out is not None:
-        from madn.store import write_database
-
         with ProgressBar("writing") as bar:
-            write_database(out, solution, _provenance(solution), bar)
+            source = solution if plan.bits is None else Rounded(solution, plan.bits)
+            write_database(out, source, _provenance(solution), bar)
+    return _result(solution)
+
+
+def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json: bool) -> dict[str, Any]:
+    """Solve, and let the databases grow with every component that is solved."""
+    from madn import solver
+
+    with ExitStack() as stack:
+        databases = _databases(stack, plan, out, policy)
+        with ProgressBar("solving") as bar:
+            solution = solver.solve(plan, bar, databases)
+        if not as_json:
+            click.echo(_result_table(solution))
+        databases.publish(_provenance(solution), _named_boards(solution))
         solution.clear_scratch()
-    solution.close()
-    if as_json:
-        print_json({**_result(solution), "out": out})
-    elif out is not None:
-        click.echo(f"\nThe database is in {out}")
+        solution.close()
+    return _result(solution)
+
+
+def _databases(stack: ExitStack, plan: "Plan", out: str | None, policy: str | None) -> "Databases":
+    """The databases that the solve fills, as far as an earlier run filled them."""
+    from madn.store.blocks import ENCODINGS, quantised
+    from madn.store.growing import PolicyMaker, ValueMaker, growing_database
+    from madn.store.receiver import Databases
+
+    given = ENCODINGS[plan.representation]
+    encoding = given if plan.bits is None else quantised(plan.bits)
+    makers = [(out, ValueMaker(plan.rules, given, encoding)), (policy, PolicyMaker(plan.rules))]
+    grown = [
+        stack.enter_context(growing_database(path, plan.rules, maker, plan.task(), threads=plan.threads))
+        if path is not None
+        else None
+        for path, maker in makers
+    ]
+    return Databases(*grown)
+
+
+def _named_boards(solution: "Solution") -> list[tuple[str, str, int, float]]:
+    """The start, the best and the worst board: name, board, ID, value."""
+    from madn._core import Ranking
+    from madn.board import Board
+
+    rules = solution.rules
+    ranking = Ranking(rules.pieces, rules.squares)
+    named = [("best", solution.max_board, solution.max), ("worst", solution.min_board, solution.min)]
+    if solution.start is not None:
+        named.insert(0, ("start", Board.start(rules), solution.start))
+    return [(name, str(board), ranking.rank(*board.masks), win) for name, board, win in named]
 
 
 def _check_out(out: str, disk_bytes: int = 0) -> None:
     from madn.store import check_writable
 
-    if not out:
-        raise click.BadParameter("the name of a directory is missing", param_hint="'--out'")
     check_writable(out, disk_bytes)
 
 
@@ -159,7 +240,7 @@ def _plan_table(plan: "Plan") -> str:
         ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
         ("memory", size(plan.memory_bytes)),
         *scratch,
-        ("disk", f"at most {size(plan.disk_bytes)}"),
+        ("disk", f"about {size(plan.disk_bytes)}"),
         ("values", plan.representation),
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
@@ -193,6 +274,7 @@ def _result(solution: "Solution") -> dict[str, Any]:
         "sweeps_per_component": [
             {"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component
         ],
+        "census": solution.census.written() if solution.census else None,
     }
 
 

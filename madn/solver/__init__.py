@@ -3,17 +3,24 @@
 from collections.abc import Callable
 
 from madn.solver import thesis, tiles
+from madn.solver.census import Census
+from madn.solver.delivery import Receiver
 from madn.solver.plan import Plan, PlanError, make_plan
 from madn.solver.solution import Solution
 
-__all__ = ["Plan", "PlanError", "Solution", "make_plan", "solve"]
+__all__ = ["Census", "Plan", "PlanError", "Receiver", "Solution", "make_plan", "solve"]
 
 
-def solve(plan: Plan, progress: Callable[[float, str], None] | None = None) -> Solution:
+def solve(
+    plan: Plan, progress: Callable[[float, str], None] | None = None, receiver: Receiver | None = None
+) -> Solution:
     """Carry out a plan. `progress` is told the part that is done, 0 to 1, and what is being worked on.
 
-    Raises ResourceError before any work if the memory is not there.
+    A plan with a scratch directory hands the values to `receiver`, component after component, and removes them; other
+    solutions keep them. Raises ResourceError before any work if the memory is not there.
     """
     plan.check_memory()
-    method = tiles.solve if plan.method == "tiles" else thesis.solve
-    return method(plan, progress or (lambda fraction, text: None))
+    tell = progress or (lambda fraction, text: None)
+    if plan.method == "thesis":
+        return thesis.solve(plan, tell)
+    return tiles.solve(plan, tell, receiver)

@@ -1,12 +1,15 @@
 """How many positions and values components have, counted without making them."""
 
+import itertools
 import math
+from collections.abc import Collection
 from functools import cache
 
 from madn.rules import DIE, Rules
 from madn.solver.components import GROUP, later_zones
 
 SLOTS = 8  # strips of a streamed component in memory: six before, the one being computed, the next
+WINDOW = 7  # classes of rows that moves of a class lead to: its own and the six before
 WIDTH = 16  # of the kernels' vectors
 
 Pair = tuple[int, int]
@@ -54,6 +57,7 @@ def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
     return out
 
 
+@cache
 def exits(rules: Rules, finish: int) -> list[int]:
     """The finish zones that a side can move to from this one in one move, the full one left out."""
     one_move = []
@@ -63,6 +67,35 @@ def exits(rules: Rules, finish: int) -> list[int]:
         if entered.bit_count() == 1 and left.bit_count() <= 1 and (left == 0 or steps <= DIE):
             one_move.append(other)
     return sorted(one_move)
+
+
+def needed_by(rules: Rules, pair: Pair, pairs: Collection[Pair]) -> list[Pair]:
+    """The pairs that a move of either side leads from to this one."""
+
+    def leads(user: Pair) -> bool:
+        for (f, g), (x, y) in itertools.product((user, user[::-1]), (pair, pair[::-1])):
+            if g == y and x in exits(rules, f):
+                return True
+        return False
+
+    return [user for user in pairs if leads(user)]
+
+
+def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], item: int) -> int:
+    """The most that the files of a solve take at any time, when values go as soon as nothing needs them."""
+    live: dict[Pair, int] = {}
+    peak = 0
+    for pair in pairs:
+        size = component_positions(rules, *pair) * item
+        if pair in streamed:  # a strip more; not mirrored, it is written a second time with the other side as rows
+            classes = class_sizes(rules, rules.pieces - pair[0].bit_count())
+            strip = size * max(classes) // side_size(rules, pair[0]) if pair[0] != pair[1] else size // 40
+            peak = max(peak, sum(live.values()) + strip + size * (1 if pair[0] == pair[1] else 2))
+        live[pair] = size
+        peak = max(peak, sum(live.values()))
+        waiting = pairs[pairs.index(pair) + 1 :]
+        live = {kept: size for kept, size in live.items() if needed_by(rules, kept, waiting)}
+    return peak + (1 << 26)  # figures, accounts of strips, and one value more for each tile
 
 
 def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
@@ -87,6 +120,24 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, f
             streamed.add((f, g))
         peak = max(peak, needed)
     return peak, frozenset(streamed)
+
+
+def memory_to_hand_over(rules: Rules, pairs: list[Pair], census: bool) -> int:
+    """Values in memory, at the least, to put solved components in the order of their IDs."""
+    least = 1 << 22  # positions in that order
+    return least + max(max(rows_at_hand(rules, f, g, census), rows_at_hand(rules, g, f, census)) for f, g in pairs)
+
+
+def rows_at_hand(rules: Rules, own: int, other: int, census: bool) -> int:
+    """Values of the rows of one class; for a census of seven, either side to move, and as many in each exit."""
+
+    def rows(zone: int) -> int:
+        return max(class_sizes(rules, rules.pieces - zone.bit_count())) * side_size(rules, other)
+
+    tiles = 8 * max(class_sizes(rules, rules.pieces)) ** 2
+    if not census:
+        return rows(own) + tiles
+    return 2 * WINDOW * (rows(own) + sum(rows(zone) for zone in exits(rules, own))) + rows(own) + tiles
 
 
 def can_stream(rules: Rules, f: int, g: int) -> bool:

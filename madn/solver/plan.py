@@ -5,13 +5,20 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from madn import _core
 from madn.board import Board
 from madn.errors import MadnError, ResourceError
 from madn.rules import Rules
 from madn.solver.components import components
-from madn.solver.footprint import component_positions, memory_by_parts, memory_in_one
+from madn.solver.footprint import (
+    component_positions,
+    memory_by_parts,
+    memory_in_one,
+    memory_to_hand_over,
+    scratch_bytes,
+)
 from madn.solver.zones import Zones
 
 METHODS = ("tiles", "thesis")
@@ -20,6 +27,8 @@ SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 FINEST = {"fixed32": 1e-8, "float64": 1e-15}  # the residual each representation reaches
 ITEM = {"fixed32": 4, "float64": 8}
+STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
+MIN_BITS, MAX_BITS = 8, 24
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 
@@ -29,10 +38,13 @@ class PlanError(MadnError, ValueError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` the most its database can take.
+    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its database takes.
+
+    `bits` is set if values are rounded to so many when they are stored.
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
     it from the directory `scratch`, which takes `scratch_bytes`. `board` is set if only what it can lead to is solved.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones.
     """
 
     rules: Rules
@@ -52,6 +64,23 @@ class Plan:
     scratch_bytes: int = 0
     resume: bool = False
     board: str | None = None
+    census: bool = False
+    bits: int | None = None
+
+    def task(self) -> dict[str, Any]:
+        """All that the values depend on."""
+        return {
+            "pieces": self.rules.pieces,
+            "squares": self.rules.squares,
+            "tolerance": self.tolerance,
+            "representation": self.representation,
+            "components": [list(pair) for pair in self.pairs],
+        }
+
+    def boards(self) -> list[Board]:
+        """The boards whose values are reported: the one that was asked for, and the start if that is solved."""
+        asked = [Board.parse(self.board, self.rules)] if self.board is not None else []
+        return asked + ([Board.start(self.rules)] if (0, 0) in self.pairs else [])
 
     def check_memory(self) -> None:
         """Raise ResourceError if the memory this takes is not there, or more than was allowed."""
@@ -76,6 +105,8 @@ def make_plan(
     board: str | None = None,
     scratch: str | None = None,
     resume: bool = False,
+    census: bool = False,
+    bits: int | None = None,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
 
@@ -83,7 +114,7 @@ def make_plan(
     of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`.
+    memory, and for work that can be taken up again with `resume`; a `census` needs it too.
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -97,6 +128,10 @@ def make_plan(
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
     if resume and scratch is None:
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
+    if bits is not None and not MIN_BITS <= bits <= MAX_BITS:
+        raise PlanError(f"bits must be a whole number from {MIN_BITS} to {MAX_BITS}, not {bits}")
+    if census and scratch is None:
+        raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
@@ -119,7 +154,7 @@ def make_plan(
     else:
         limit = memory or available_memory() or sys.maxsize
         needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
-        needed *= item
+        needed = max(needed, memory_to_hand_over(rules, pairs, census)) * item
     return Plan(
         rules=rules,
         method=method,
@@ -131,13 +166,15 @@ def make_plan(
         components=len(pairs),
         largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=positions * item + (1 << 20),
+        disk_bytes=int(positions * (item if bits is None else bits / 8) * STORED[bits is None]) + (1 << 20),
         pairs=tuple(pairs),
         streamed=streamed,
         scratch=scratch,
-        scratch_bytes=0 if scratch is None else 2 * positions * item,
+        scratch_bytes=0 if scratch is None else scratch_bytes(rules, pairs, streamed, item),
         resume=resume,
         board=board,
+        census=census,
+        bits=bits,
     )
 
 

@@ -5,6 +5,7 @@
 | `plan.json` | what is being solved; another solve is refused |
 | `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
 | `NN.done` | its figures, once it is solved |
+| `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
 | `NN.work`, `NN.accounts`, `NN.state` | a streamed component in work (`streamed.py`) |
 """
 
@@ -21,8 +22,10 @@ from typing import Any
 import numpy as np
 
 from madn import _readout
+from madn.board import Board
 from madn.errors import CorruptBlockError, ResourceError
 from madn.solver.components import DTYPE, Component, Matrices
+from madn.solver.footprint import needed_by
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.streamed import Streamed, write_whole
@@ -31,7 +34,7 @@ from madn.solver.strips import StripFile, Tiling
 if sys.platform != "win32":
     import fcntl
 
-FORMAT = 1
+FORMAT = 2
 TASK = "plan.json"
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
 
@@ -79,14 +82,7 @@ class Scratch:
 
     def _check_task(self) -> None:
         plan = self.plan
-        task = {
-            "format": FORMAT,
-            "pieces": plan.rules.pieces,
-            "squares": plan.rules.squares,
-            "tolerance": plan.tolerance,
-            "representation": plan.representation,
-            "components": [list(pair) for pair in self.pairs],
-        }
+        task = {"format": FORMAT, **plan.task(), "census": plan.census}
         path = self.directory / TASK
         found = sorted(os.listdir(self.directory))
         if not found:
@@ -120,7 +116,47 @@ class Scratch:
 
     def done(self, pair: tuple[int, int]) -> dict[str, Any] | None:
         """The figures of a component, if it is solved."""
-        path = self.path(pair, "done")
+        return self._figures(self.path(pair, "done"))
+
+    def stored(self, pair: tuple[int, int]) -> dict[str, Any] | None:
+        """What was counted of a component, if it was handed over."""
+        return self._figures(self.path(pair, "stored"))
+
+    def mark_stored(self, pair: tuple[int, int], counted: dict[str, Any]) -> None:
+        """Note that a component was handed over; remove the values that nothing needs any more."""
+        write_whole(self.path(pair, "stored"), json.dumps(counted))
+        for other in self.pairs:
+            users = needed_by(self.plan.rules, other, self.pairs)
+            if all(self.stored(user) is not None for user in [other, *users]):
+                self.path(other, "values").unlink(missing_ok=True)
+
+    def value(self, board: Board) -> float:
+        """The value of one position of a solved component, minus one half, in stored units."""
+        own, other = (mask >> self.plan.rules.squares for mask in board.masks)
+        main = (1 << self.plan.rules.squares) - 1
+        pair = next(pair for pair in self.pairs if set(pair) == {own, other})
+        file = self.open(pair)
+        tiling = file.tiling
+        mine, theirs = self.sides[own], self.sides[other]
+        a, b = (
+            int(side.index(np.array([mask & main], np.uint64))[0])
+            for side, mask in zip((mine, theirs), board.masks, strict=True)
+        )
+        kept = tiling.rows is mine and (not tiling.mirrored or theirs.pips[b] >= mine.pips[a])
+        row, column = (a, b) if kept else (b, a)
+        strip, number = int(tiling.rows.pips[row]), int(tiling.columns.pips[column])
+        begin, end = (int(n) for n in tiling.rows.class_start[strip : strip + 2])
+        first, last = (int(n) for n in tiling.columns.class_start[number : number + 2])
+        found = np.zeros((end - begin) * (last - first), file.dtype)
+        start = (np.arange(tiling.rows.size, dtype=np.int64) - begin) * (last - first) - first
+        classes = range(number, number + 1)
+        L, R = (found, None) if kept else (None, found)
+        tiling.unpack(strip, file.read(strip, classes), L, R, start, classes)
+        file.close()
+        value = found[start[row] + column].item()
+        return value if kept else -value
+
+    def _figures(self, path: Path) -> dict[str, Any] | None:
         try:
             figures = json.loads(path.read_text(encoding="ascii"))
         except FileNotFoundError:

@@ -3,14 +3,16 @@
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn import _readout
 from madn.board import Board
+from madn.errors import MadnError
 from madn.rules import Rules
+from madn.solver.census import Census
 from madn.solver.components import HALF, Matrices
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
@@ -94,15 +96,11 @@ class Values(Protocol):
         """Fill `out` with the values of the IDs from `first` on."""
 
 
-@runtime_checkable
 class Clearable(Protocol):
-    """Values in files that may be removed."""
+    """Files that may be removed."""
 
     def clear(self) -> None:
         """Remove the files."""
-
-    def close(self) -> None:
-        """Close the files."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +110,7 @@ class Solution:
     `residual` is the largest |V - T(V)| over all positions, measured after the last sweep by a pass that only reads;
     T takes the mean over the rolls of the best successor. `sweeps` is the largest number any component needed.
     `win` is the value of the board that was asked for, by default the start; `start` is None if that was not solved.
+    A solve on disk has handed its values over and removed them: `values` is None.
     """
 
     plan: Plan
@@ -122,7 +121,9 @@ class Solution:
     win: float
     start: float | None
     extremes: Extremes
-    values: Values
+    values: Values | None
+    scratch: Clearable | None = None
+    census: Census | None = None
     stack: ExitStack = field(default_factory=ExitStack)
 
     @property
@@ -172,6 +173,8 @@ class Solution:
 
     def read(self, first: int, out: NDArray[Any]) -> None:
         """Fill `out` with the values of IDs first, first + 1, …: int32 for 'fixed32', probabilities for 'float64'."""
+        if self.values is None:
+            raise MadnError("the values of a solve on disk go to the receiver of the solve, and are not kept")
         self.values.read(first, out)
 
     def ranges(self) -> list[tuple[int, int]]:
@@ -180,13 +183,11 @@ class Solution:
 
     def clear_scratch(self) -> None:
         """Empty the scratch directory, if there is one: the values are stored elsewhere."""
-        if isinstance(self.values, Clearable):
-            self.values.clear()
+        if self.scratch:
+            self.scratch.clear()
 
     def close(self) -> None:
-        """Leave the scratch directory to others; values can be read no more if there is one."""
-        if isinstance(self.values, Clearable):
-            self.values.close()
+        """Leave the scratch directory to others."""
         self.stack.close()
 
 

@@ -1,6 +1,7 @@
 """Components on disk: strip after strip, each cut into tiles, only positions."""
 
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -64,9 +65,15 @@ class Tiling:
         return out[:length]
 
     def unpack(
-        self, strip: int, packed: Values, L: Values, R: Values, start: NDArray[np.int64], classes: range | None = None
+        self,
+        strip: int,
+        packed: Values,
+        L: Values | None,
+        R: Values | None,
+        start: NDArray[np.int64],
+        classes: range | None = None,
     ) -> None:
-        """The inverse of `pack`, for all classes of columns or some."""
+        """The inverse of `pack`, for all classes of columns or some, for both matrices or one."""
         row, end = self.rows.class_start[strip : strip + 2]
         kept = classes or range(self.first_class(strip), self.classes)
         _packing.unpack(
@@ -89,21 +96,21 @@ class StripFile:
         self.path, self.tiling, self.dtype, self.lap = path, tiling, np.dtype(dtype), lap
         self.capacity = tiling.total + (tiling.longest if rewritten else 0)
         self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if create else 0), 0o644)
-        self._buffer = np.empty(0, self.dtype)
+        self._own = threading.local()
 
     def close(self) -> None:
         """Close the file."""
         os.close(self.handle)
 
     def read(self, strip: int, classes: range | None = None, lap: int | None = None) -> Values:
-        """The tiles of a strip, all or some, as of a lap; valid until the next call."""
+        """The tiles of a strip, all or some, as of a lap; valid until the next call in the same thread."""
         lap = self.lap if lap is None else lap
         tile = self.tiling.tile[strip]
         begin, end = (tile[classes.start], tile[classes.stop]) if classes else (0, tile[-1])
         length = int(end - begin)
-        if len(self._buffer) < length:
-            self._buffer = np.empty(length, self.dtype)
-        out = self._buffer[:length]
+        if len(getattr(self._own, "buffer", ())) < length:
+            self._own.buffer = np.empty(length, self.dtype)
+        out: Values = self._own.buffer[:length]
         at = (lap * self.tiling.total + int(self.tiling.strip[strip] + begin)) % self.capacity
         before_end = min(length, self.capacity - at)
         self._transfer(os.preadv, out[:before_end], at)

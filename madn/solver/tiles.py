@@ -11,8 +11,10 @@ import numpy as np
 from madn.board import Board
 from madn.rules import Rules
 from madn.solver.components import HALF, Component, Matrices
+from madn.solver.census import Census
+from madn.solver.delivery import Receiver
 from madn.solver.footprint import component_positions, exits
-from madn.solver.ordered import OrderedValues
+from madn.solver.handover import HandOver
 from madn.solver.plan import Plan, PlanError
 from madn.solver.scratch import Scratch, occupied
 from madn.solver.sides import Side
@@ -20,12 +22,13 @@ from madn.solver.solution import Extremes, Found, MatrixValues, Place, Solution
 from madn.solver.streamed import Streamed
 from madn.solver.strips import StripFile
 
+SOLVING = 0.9  # of the work on a component on disk; the rest is handing it over: for the estimate of progress only
 EXPECTED_SWEEPS = {"fixed32": 12, "float64": 22}  # for the estimate of progress only
 MOST_SWEEPS = 2000
 
 
-def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
-    """Solve the game of a plan."""
+def solve(plan: Plan, progress: Callable[[float, str], None], receiver: Receiver | None = None) -> Solution:
+    """Solve the game of a plan; on disk, hand each component over when it is solved."""
     began = time.perf_counter()
     with ExitStack() as stack:
         scratch = stack.enter_context(occupied(plan)) if plan.scratch is not None else None
@@ -34,31 +37,49 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
         ends = np.cumsum(sizes)
         solved: dict[tuple[int, int], Matrices] = {}
         figures: list[dict[str, Any]] = []
+        counted: list[dict[str, Any]] = []
+        handover = HandOver(scratch, receiver) if scratch else None
         for pair, size, end in zip(plan.pairs, sizes, ends, strict=True):
 
             def tell(fraction: float, before: int = end - size, size: int = size, pair: Any = pair) -> None:
                 progress(float((before + fraction * size) / ends[-1]), pair_text(plan.rules, pair))
 
-            figures.append(_solve_pair(plan, pair, sides, solved, scratch, tell))
+            share = SOLVING if handover else 1.0
+            figures.append(_solve_pair(plan, pair, sides, solved, scratch, lambda part: tell(share * part)))
+            if handover:
+                solved.clear()
+                counted.append(handover.pair(pair, lambda part: tell(SOLVING + (1 - SOLVING) * part)))
+        if handover:
+            handover.won()
         extremes = Extremes.read(figures[0]["extremes"], plan.rules)
         for more in figures[1:]:
             extremes = extremes.merged(Extremes.read(more["extremes"], plan.rules))
-        values: OrderedValues | MatrixValues = (
-            OrderedValues(scratch) if scratch else MatrixValues(plan.rules, plan.representation, sides, solved)
-        )
-        asked = Board.parse(plan.board, plan.rules) if plan.board is not None else Board.start(plan.rules)
+        values = None if scratch else MatrixValues(plan.rules, plan.representation, sides, solved)
+        if values:
+            wins = {str(board): values.win(board) for board in plan.boards()}
+        else:
+            wins = {board: win for part in counted for board, win in part["wins"].items()}
         return Solution(
             plan=plan,
             sweeps=max(part["sweeps"] for part in figures),
             sweeps_per_component=[(part["component"], part["sweeps"]) for part in figures],
             updates=sum(part["updates"] for part in figures),
             seconds=time.perf_counter() - began,
-            win=values.win(asked),
-            start=values.win(Board.start(plan.rules)) if (0, 0) in plan.pairs else None,
+            win=wins[str(plan.boards()[0])],
+            start=wins.get(str(Board.start(plan.rules))),
             extremes=extremes,
             values=values,
+            scratch=scratch,
+            census=_added(counted) if plan.census else None,
             stack=stack.pop_all(),
         )
+
+
+def _added(counted: list[dict[str, Any]]) -> Census:
+    census = Census()
+    for part in counted:
+        census.add(Census.read(part["census"]))
+    return census
 
 
 def _solve_pair(

@@ -45,6 +45,19 @@ class Zones:
         count = self.rules.profile_size(*profile) // len(runs)
         return self._run(profile, (id - self.ranking.first(*profile)) // count, runs, count)
 
+    def run_of(self, own: int, other: int, own_pieces: int, other_pieces: int) -> Run:
+        """The run of a pair of finish zones with so many pieces on the main field."""
+        f1, f2 = own.bit_count(), other.bit_count()
+        profile = own_pieces + f1, f1, other_pieces + f2, f2
+        runs = self._runs(profile)
+        return self._run(profile, runs.index((own, other)), runs, self.rules.profile_size(*profile) // len(runs))
+
+    def runs_of(self, own: int, other: int) -> list[Run]:
+        """All runs of a pair of finish zones that have positions, the side with the first one to move."""
+        open_own, open_other = (self.rules.pieces - zone.bit_count() for zone in (own, other))
+        every = [self.run_of(own, other, m1, m2) for m1 in range(open_own + 1) for m2 in range(open_other + 1)]
+        return [run for run in every if run.size]
+
     def runs(self) -> Iterator[Run]:
         """All runs, by ascending ID."""
         for profile in self.rules.profiles():

@@ -279,7 +279,7 @@ def _check_blocks(catalogue: Catalogue, profile: Any, first_rank: Any, count: An
 
 
 def _check_places(files: tuple[BlockFile, ...], file: Any, offset: Any, length: Any) -> None:
-    """Check that the frames lie in their files, one after the other."""
+    """Check that the frames lie in their files."""
     if not len(file):
         return
     if file.min() < 0 or file.max() >= len(files):
@@ -289,19 +289,17 @@ def _check_places(files: tuple[BlockFile, ...], file: Any, offset: Any, length: 
     sizes = np.array([record.bytes for record in files], np.int64)[file]
     if (offset > sizes - length).any():
         raise CorruptBlockError("a block reaches out of its file")
-    same = file[1:] == file[:-1]
-    ends = offset + length
-    if (file[1:] < file[:-1]).any() or (offset[1:] != np.where(same, ends[:-1], 0)).any():
-        raise CorruptBlockError("the frames of the blocks do not follow each other")
 
 
 def _check_filled(files: tuple[BlockFile, ...], table: BlockTable) -> None:
-    """Check that the frames fill their files."""
+    """Check that the frames fill their files, in whatever order, without a gap and without overlap."""
     for record in files:
         inside = np.flatnonzero(table.file == record.file)
-        lies_first = len(inside) and table.offset[inside[0]] == 0
-        if not lies_first or table.offset[inside[-1]] + table.length[inside[-1]] != record.bytes:
-            raise CorruptBlockError(f"the blocks do not fill {record.name}")
+        inside = inside[np.argsort(table.offset[inside], kind="stable")]
+        begins = np.append(table.offset[inside], record.bytes)
+        ends = np.append([0], table.offset[inside] + table.length[inside])
+        if not len(inside) or (begins != ends).any():
+            raise CorruptBlockError(f"the frames of the blocks do not fill {record.name}")
 
 
 def is_catalogue(path: Path) -> bool:

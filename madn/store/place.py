@@ -40,11 +40,12 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
 
 
 @contextmanager
-def workplace(path: str | os.PathLike[str], task: str | None = None) -> Iterator["Workplace"]:
+def workplace(path: str | os.PathLike[str], task: str | None = None, keep: bool = False) -> Iterator["Workplace"]:
     """Give a directory beside `path` to write in, for this process alone; remove it afterwards.
 
     It is empty, unless a process that was stopped left it with the same `task`: one line of text that says
-    all the result depends on. A directory with a task is removed only when the work is done or has failed.
+    all the result depends on. A directory with a task is removed only when the work is done or has failed; with
+    `keep` also when it failed.
     """
     try:
         place = Workplace(Path(os.path.realpath(path)), task)
@@ -55,10 +56,10 @@ def workplace(path: str | os.PathLike[str], task: str | None = None) -> Iterator
     try:
         yield place
     except Exception:
-        place.close()
+        place.close(keep)
         raise
     except BaseException:
-        place.close(keep=task is not None)
+        place.close(keep or task is not None)
         raise
     place.close()
 

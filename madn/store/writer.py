@@ -13,7 +13,7 @@ from madn._core import Ranking
 from madn.errors import MadnError
 from madn.rules import Rules
 from madn.store import blocks
-from madn.store.blocks import ENCODINGS, Encoding
+from madn.store.blocks import ENCODINGS, Encoding, quantised
 from madn.store.frames import FrameFiles, in_order, writing
 from madn.store.place import workplace
 from madn.store.prediction import Layout, layout
@@ -62,6 +62,27 @@ class Source(Protocol):
     def read(self, first: int, out: blocks.Array) -> None:
         """Fill `out` with the raw values of the IDs from `first` on."""
         ...
+
+
+class Rounded:
+    """A source whose values are rounded to so many bits."""
+
+    def __init__(self, source: Source, bits: int) -> None:
+        self.source, self.encoding = source, quantised(bits)
+        self.given = ENCODINGS[source.representation]
+        self.rules, self.min_board, self.max_board = source.rules, source.min_board, source.max_board
+        self.representation = self.encoding.name
+        self.max_error = 0.0  # of what was read so far
+        if hasattr(source, "ranges"):
+            self.ranges = source.ranges
+
+    def read(self, first: int, out: blocks.Array) -> None:
+        """Fill `out` with the rounded values of the IDs from `first` on."""
+        exact = np.empty(len(out), self.given.dtype)
+        self.source.read(first, exact)
+        wins = self.given.wins(exact)
+        out[:] = self.encoding.raws(wins)
+        self.max_error = max(self.max_error, float(np.abs(self.encoding.wins(out) - wins).max()))
 
 
 @dataclass(frozen=True, slots=True)

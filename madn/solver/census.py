@@ -1,0 +1,46 @@
+"""What a census counts: positions by value, and how much depends on the choice of a move."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+PARTS = 100  # of the histogram
+
+
+@dataclass
+class Census:
+    """Counts over the open positions of a game, or of a part of it.
+
+    A decision is a position with a roll that leaves at least two moves. `unique` of them have one best move, none other
+    as good; `cost` is the sum over all decisions of how much better the best move is than the second best, as a
+    probability, `largest_cost` the largest of these, of `largest_cost_board` with the roll `largest_cost_roll`.
+    """
+
+    positions: int = 0
+    histogram: list[int] = field(default_factory=lambda: [0] * PARTS)
+    decisions: int = 0
+    unique: int = 0
+    cost: float = 0.0
+    largest_cost: float = 0.0
+    largest_cost_board: str | None = None
+    largest_cost_roll: int | None = None
+
+    @classmethod
+    def read(cls, written: dict[str, Any]) -> "Census":
+        """The inverse of `written`."""
+        return cls(**written)
+
+    def written(self) -> dict[str, Any]:
+        """As JSON can hold it."""
+        return asdict(self)
+
+    def add(self, other: "Census") -> None:
+        """Count what another census counted; of equally large costs the earlier stays."""
+        self.positions += other.positions
+        self.histogram = [a + b for a, b in zip(self.histogram, other.histogram, strict=True)]
+        self.decisions += other.decisions
+        self.unique += other.unique
+        self.cost += other.cost
+        if other.largest_cost > self.largest_cost:
+            self.largest_cost = other.largest_cost
+            self.largest_cost_board = other.largest_cost_board
+            self.largest_cost_roll = other.largest_cost_roll

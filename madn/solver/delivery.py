@@ -1,0 +1,158 @@
+"""Handing over a solved component: its positions in the order of their IDs, as many at a time as memory allows."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn import _readout
+from madn.solver.sides import Side
+from madn.solver.zones import Run, Zones
+
+GROUP = 1 << 20  # positions, about, that always go together: so the order does not depend on the memory
+
+
+class Receiver(Protocol):
+    """Takes what is solved. Positions of a run of IDs come in ascending order, but runs take turns."""
+
+    @property
+    def wants_choices(self) -> bool:
+        """Whether best moves are wanted beside values."""
+        ...
+
+    def has(self, first_of_run: int, size_of_run: int) -> bool:
+        """Whether all positions of a run were taken, now or by an earlier process."""
+        ...
+
+    def take(self, first_of_run: int, size_of_run: int, first: int, values: NDArray[Any]) -> None:
+        """Take the values of the IDs from `first` on, in stored units; they do not change until `settle`."""
+        ...
+
+    def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: NDArray[np.uint16]) -> None:
+        """Take the best moves of the IDs from `first` on: the number of the move, 2 bits a roll, roll 1 lowest."""
+        ...
+
+    def settle(self) -> None:
+        """Be done with all that was handed over: it is not given again."""
+        ...
+
+
+class Group(NamedTuple):
+    """Own states with as many pieces on the main field whose combinations have the ranks first..end-1."""
+
+    pieces: int
+    first: int
+    end: int
+
+
+class Part(NamedTuple):
+    """Positions of a run, from an ID on."""
+
+    run: Run
+    first: int
+    values: NDArray[Any]
+
+
+class Band:
+    """Room for some groups of own states, and where their rows belong in it."""
+
+    def __init__(self, zones: Zones, mine: Side, theirs: Side, groups: list[Group], dtype: Any) -> None:
+        self.zones, self.mine, self.theirs, self.groups = zones, mine, theirs, groups
+        S = zones.rules.squares
+        sections = [zones.order(theirs, m) for m in range(theirs.open_pieces + 1)]
+        self.columns = np.concatenate(sections)
+        self.masks = np.ascontiguousarray(theirs.masks[self.columns])
+        self.section = np.concatenate([[0], np.cumsum([len(s) for s in sections])]).astype(np.int32)
+        self.place = np.full((mine.size, len(sections)), -1, np.int64)
+        self.begin: dict[tuple[Group, int], int] = {}
+        total = 0
+        for group in groups:
+            states = zones.order(mine, group.pieces)[group.first : group.end]
+            for m in range(len(sections)):
+                width = math.comb(S - group.pieces, m)
+                self.begin[group, m] = total
+                self.place[states, m] = total + np.arange(len(states)) * width
+                total += len(states) * width
+        self.values = np.empty(total, dtype)
+
+    def wants(self, number: int) -> bool:
+        """Whether rows of a class of own states belong here."""
+        begin, end = self.mine.class_start[number : number + 2]
+        return bool((self.place[begin:end, 0] >= 0).any())
+
+    def put(self, number: int, rows: NDArray[Any], threads: int) -> None:
+        """Take what belongs here of the rows of a class of own states."""
+        begin, end = (int(n) for n in self.mine.class_start[number : number + 2])
+        wanted = np.flatnonzero(self.place[begin:end, 0] >= 0).astype(np.int32)
+        if len(wanted):
+            _readout.place_rows(
+                rows, self.theirs.size, wanted, self.mine.turned[begin + wanted], self.columns, self.masks,
+                self.section, self.place[begin + wanted], self.values, threads,
+            )  # fmt: skip
+
+    def parts(self) -> Iterator[Part]:
+        """What was put in."""
+        for group in self.groups:
+            for m in range(len(self.section) - 1):
+                run = self.zones.run_of(self.mine.finish, self.theirs.finish, group.pieces, m)
+                width = self.zones.width(run)
+                count = (group.end - group.first) * width
+                if count:
+                    begin = self.begin[group, m]
+                    yield Part(run, run.first + group.first * width, self.values[begin : begin + count])
+
+
+def bands(zones: Zones, mine: Side, theirs: Side, positions: int) -> Iterator[list[Group]]:
+    """All own states by the rank of their combination, cut so that at most about so many positions go together."""
+    S = zones.rules.squares
+    band: list[Group] = []
+    filled = 0
+    for m in range(min(mine.open_pieces, S) + 1):
+        length = sum(math.comb(S - m, k) for k in range(theirs.open_pieces + 1))
+        states = math.comb(S, m)
+        step = max(1, GROUP // length)
+        for first in range(0, states, step):
+            group = Group(m, first, min(first + step, states))
+            size = (group.end - group.first) * length
+            if band and filled + size > positions:
+                yield band
+                band, filled = [], 0
+            band.append(group)
+            filled += size
+    yield band
+
+
+def deliver(
+    zones: Zones,
+    mine: Side,
+    theirs: Side,
+    rows_of: Callable[[Band], Iterator[NDArray[Any]]],
+    dtype: Any,
+    room: int,
+    threads: int,
+    hand_over: Callable[[Part], None],
+    settle: Callable[[], None],
+) -> None:
+    """Put all positions of a pair with one side to move in the order of their IDs and hand them over.
+
+    `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
+    """
+    for groups in bands(zones, mine, theirs, room // np.dtype(dtype).itemsize):
+        _deliver_band(Band(zones, mine, theirs, groups, dtype), rows_of, threads, hand_over, settle)
+
+
+def _deliver_band(
+    band: Band,
+    rows_of: Callable[[Band], Iterator[NDArray[Any]]],
+    threads: int,
+    hand_over: Callable[[Part], None],
+    settle: Callable[[], None],
+) -> None:
+    """In a function of its own: the memory of a band is free before the next is made."""
+    for number, rows in enumerate(rows_of(band)):
+        band.put(number, rows, threads)
+    for part in band.parts():
+        hand_over(part)
+    settle()

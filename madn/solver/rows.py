@@ -1,0 +1,89 @@
+"""The rows of a component on disk, whole: one class after the other, with either side as rows."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from madn import _packing, _readout
+from madn.solver.sides import Side
+from madn.solver.strips import StripFile, Values
+
+
+class WholeRows:
+    """Reads the rows of one side of a solved component: a value for each state of the other side.
+
+    Values are in this side's view, minus one half, in stored units. The file may have the other side as rows, or only
+    half of a component whose sides are alike: what is missing is there with rows and columns exchanged.
+    """
+
+    def __init__(self, file: StripFile, own: int, pool: ThreadPoolExecutor) -> None:
+        self.file, self.pool = file, pool
+        rows, columns = file.tiling.rows, file.tiling.columns
+        self.as_kept = rows.finish == own
+        self.side, self.others = (rows, columns) if self.as_kept else (columns, rows)
+        self._own = threading.local()
+
+    def size(self, number: int) -> int:
+        """How many rows a class has."""
+        return int(self.side.class_start[number + 1] - self.side.class_start[number])
+
+    def load(self, number: int, first: int, L: Values, R: Values | None) -> None:
+        """Bring in the rows of a class, one after the other from `first` on: own side to move (L), the other (R)."""
+        tiling = self.file.tiling
+        jobs: list[Any] = []
+        if self.as_kept:
+            jobs += [(self._load_kept, part) for part in _cut(range(tiling.first_class(number), tiling.classes))]
+        if not self.as_kept or tiling.mirrored:
+            jobs += [(self._load_turned, part) for part in _cut(range(number if tiling.mirrored else tiling.strips))]
+        for done in [self.pool.submit(job, part, number, first, L, R) for job, part in jobs]:
+            done.result()
+
+    def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
+        side, tiling = self.side, self.file.tiling
+        begin, end = (int(n) for n in side.class_start[number : number + 2])
+        start = first + np.arange(end - begin, dtype=np.int64) * self.others.size
+        _packing.unpack(
+            self.file.read(number, classes), L, R, start, side.turned[begin:end], self.others.masks, 0, end - begin,
+            self.others.class_start, classes.start, classes.stop, tiling.counts[number],
+        )  # fmt: skip
+
+    def _load_turned(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
+        """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
+        tiling = self.file.tiling
+        rows, columns = tiling.rows, tiling.columns
+        column, width = int(columns.class_start[number]), self.size(number)
+        kept, edges = range(number, number + 1), np.array([0, width], np.int32)
+        masks = columns.masks[column : column + width]
+        for strip in strips:
+            begin, end = (int(n) for n in rows.class_start[strip : strip + 2])
+            height = end - begin
+            if height * width == 0:
+                continue
+            left, right = self._space(height * width, R is not None)
+            start = np.arange(height, dtype=np.int64) * width
+            _packing.unpack(
+                self.file.read(strip, kept), left, right, start, rows.turned[begin:end], masks, 0, height, edges, 0, 1,
+                tiling.counts[strip, number : number + 1],
+            )  # fmt: skip
+            _readout.turn(right, height, width, L, first + begin, self.others.size)
+            if R is not None and left is not None:
+                _readout.turn(left, height, width, R, first + begin, self.others.size)
+
+    def _space(self, size: int, both: bool) -> tuple[Values | None, Values]:
+        """Room for a tile, for this thread alone."""
+        if len(getattr(self._own, "right", ())) < size:
+            self._own.left, self._own.right = (np.empty(size, self.file.dtype) for _ in range(2))
+        return (self._own.left if both else None), self._own.right
+
+
+def _cut(whole: range) -> list[range]:
+    """Parts of about the same length, a few for each thread."""
+    step = max(1, -(-len(whole) // 8))
+    return [whole[at : at + step] for at in range(0, len(whole), step)]
+
+
+def row_values(side: Side, others: Side) -> int:
+    """The values of the largest class of rows."""
+    return int(np.diff(side.class_start).max()) * others.size
