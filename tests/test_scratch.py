@@ -28,11 +28,47 @@ from madn.solver.zones import Zones
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
 
 
+class Collector:
+    """A receiver that keeps all values, and best moves, in memory; it outlives stops of a solve."""
+
+    def __init__(self, rules: Rules, representation: str = "float64", wants_choices: bool = False) -> None:
+        self.values = np.full(rules.positions, -9, np.float64 if representation == "float64" else np.int32)
+        self.words = np.full(rules.positions, 0xFFFF, np.uint16)
+        self.wants_choices = wants_choices
+        self.next: dict[tuple[str, int], int] = {}
+
+    def has(self, first_of_run: int, size_of_run: int) -> bool:
+        return bool((self.values[first_of_run : first_of_run + size_of_run] != -9).all())
+
+    def _expect(self, kind: str, first_of_run: int, size_of_run: int, first: int, count: int) -> None:
+        assert first in (self.next.get((kind, first_of_run), first_of_run), first_of_run), "runs ascend"
+        assert first + count <= first_of_run + size_of_run
+        self.next[kind, first_of_run] = first + count
+
+    def take(self, first_of_run: int, size_of_run: int, first: int, values: np.ndarray) -> None:
+        self._expect("values", first_of_run, size_of_run, first, len(values))
+        self.values[first : first + len(values)] = values
+
+    def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: np.ndarray) -> None:
+        self._expect("words", first_of_run, size_of_run, first, len(words))
+        self.words[first : first + len(words)] = words
+
+    def settle(self) -> None:
+        pass
+
+
 def values_of(solution: Solution) -> np.ndarray:
     out = np.empty(solution.rules.positions, np.float64 if solution.representation == "float64" else np.int32)
     solution.read(0, out)
-    solution.close()
     return out
+
+
+def values_from_disk(plan: Plan) -> np.ndarray:
+    collector = Collector(plan.rules, plan.representation)
+    solution = solve(plan, None, collector)
+    solution.clear_scratch()
+    solution.close()
+    return collector.values
 
 
 def disk_plan(rules: Rules, scratch: Path, **changes) -> Plan:
@@ -49,12 +85,14 @@ def disk_plan(rules: Rules, scratch: Path, **changes) -> Plan:
 def test_from_disk_as_in_memory(rules, representation, tmp_path):
     changes = {"representation": representation, "tolerance": 1e-15 if representation == "float64" else 1e-8}
     inside = solve(replace(make_plan(rules, threads=1), **changes))
-    outside = solve(replace(disk_plan(rules, tmp_path), threads=2, **changes))
+    collector = Collector(rules, representation)
+    outside = solve(replace(disk_plan(rules, tmp_path), threads=2, **changes), None, collector)
+    outside.close()
     assert inside.updates == outside.updates
     assert inside.sweeps_per_component == outside.sweeps_per_component
     assert inside.extremes == outside.extremes
     assert inside.win == outside.win
-    assert (values_of(inside) == values_of(outside)).all()
+    assert (values_of(inside) == collector.values).all()
 
 
 @pytest.mark.slow
@@ -65,7 +103,7 @@ def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(tmp_pa
     plan = make_plan(rules, tolerance=1e-6, scratch=str(tmp_path), memory=limit)
     assert (0, 0) in plan.streamed
     assert plan.memory_bytes <= limit < inside.plan.memory_bytes
-    assert (values_of(solve(plan)) == values_of(inside)).all()
+    assert (values_from_disk(plan) == values_of(inside)).all()
 
 
 def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path):
@@ -87,6 +125,7 @@ def test_after_a_stop_at_any_strip_the_work_goes_on(when, tmp_path):
     rules = Rules(2, 14)
     wanted = values_of(solve(make_plan(rules)))
     plan = disk_plan(rules, tmp_path / "scratch", resume=True)
+    collector = Collector(rules)
     stops = random.Random(when)
     stopped = 0
     while True:
@@ -99,13 +138,13 @@ def test_after_a_stop_at_any_strip_the_work_goes_on(when, tmp_path):
                 raise StoppedError
 
         try:
-            found = solve(plan, tell)
+            solve(plan, tell, collector).close()
         except StoppedError:
             stopped += 1
             continue
         break
     assert stopped
-    assert (values_of(found) == wanted).all()
+    assert (collector.values == wanted).all()
 
 
 WORKER = """
@@ -125,7 +164,7 @@ def test_kill_9_at_random_moments(tmp_path):
     plain, disturbed, scratch = tmp_path / "plain", tmp_path / "disturbed", tmp_path / "scratch"
     game = ["solve", "--pieces", "3", "--squares", "14", "--tolerance", "1e-12", "--json"]
     limit = make_plan(rules, tolerance=1e-12, scratch=str(scratch), memory=BASE_MEMORY + 1).memory_bytes
-    assert main([*game, "--out", str(plain)]) == 0
+    assert main([*game, "--out", str(plain), "--scratch", str(tmp_path / "other")]) == 0
     args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--resume", "--memory", f"{limit}"]
     moments = random.Random(7)
     kills, longest = 0, 2.0
@@ -244,8 +283,8 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path, monkeypatch):
     monkeypatch.setattr(StripFile, "write", full)
     with pytest.raises(OSError, match="No space left"):
         solve(disk_plan(rules, tmp_path))
-    found = solve(disk_plan(rules, tmp_path, resume=True))
-    assert (values_of(found) == values_of(solve(make_plan(rules)))).all()
+    found = values_from_disk(disk_plan(rules, tmp_path, resume=True))
+    assert (found == values_of(solve(make_plan(rules)))).all()
 
 
 @pytest.mark.parametrize(

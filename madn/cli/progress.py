@@ -1,4 +1,4 @@
-"""A progress bar with an estimate of the time that is left, on a terminal only."""
+"""A progress bar with an estimate of the time that is left; in a log, a line a minute."""
 
 import sys
 import time
@@ -9,24 +9,31 @@ from madn.cli.output import duration
 WIDTH = 24
 PAUSE = 0.1  # seconds between two drawings
 PATIENCE = 0.3  # work that is done within this many seconds draws nothing
+LOG_PAUSE = 60.0  # seconds between two lines where there is no terminal, and before the first
 
 
 class ProgressBar:
-    """Called with the fraction that is done and a short text, draws one line on standard error."""
+    """Called with the fraction that is done and a short text, draws one line on standard error, again and again."""
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.shown = sys.stderr.isatty()
         self.begin = time.monotonic()
-        self.next = self.begin + PATIENCE
+        self.pause = PAUSE if self.shown else LOG_PAUSE
+        self.next = self.begin + (PATIENCE if self.shown else LOG_PAUSE)
         self.drawn = 0  # characters in the line
 
     def __call__(self, fraction: float, text: str = "") -> None:
         """Draw the bar, if it is time for it."""
         now = time.monotonic()
-        if self.shown and now >= self.next:
-            self.next = now + PAUSE
-            self._draw(progress_line(self.label, fraction, now - self.begin, text))
+        if now >= self.next:
+            self.next = now + self.pause
+            line = progress_line(self.label, fraction, now - self.begin, text)
+            if self.shown:
+                self._draw(line)
+            else:
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
 
     def _draw(self, line: str) -> None:
         sys.stderr.write("\r" + line.ljust(self.drawn))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 from madn import _readout
 from madn.errors import ResourceError
 from madn.solver.census import PARTS, Census
+from madn.solver.choices import Captures, Choices, Whole, Window
 from madn.solver.components import DTYPE, HALF
 from madn.solver.delivery import Band, Part, Receiver, deliver
 from madn.solver.footprint import rows_at_hand
 from madn.solver.plan import BASE_MEMORY, ITEM
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.scratch import Scratch
-from madn.solver.zones import Run, Zones
+from madn.solver.zones import Zones
 
 LEAST_ROOM = 1 << 22  # bytes
+ENCODING = 1 << 25  # bytes for blocks on their way into a database
 
 
 class HandOver:
@@ -99,32 +101,70 @@ class HandOver:
 
             deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, settle)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
+        if self.plan.census:
+            self._hand_over_choices(own, other, census, tell)
+
+    def _hand_over_choices(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
+        mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
+        receiver = self.receiver if self.receiver and self.receiver.wants_choices else None
+        room = self._room(own, other, True)
+
+        def rows_of(stack: ExitStack, own: int, other: int, captures: Captures) -> Window | Whole:
+            if self._fits(own, other, room):
+                return Whole(self.scratch.sides[own], self.scratch.load(own, other), captures, self.plan.threads)
+            return Window(stack.enter_context(self._whole_rows(own, other)), captures, self.plan.threads)
+
+        with closing(Choices(mine, theirs, self.plan.representation, rows_of, self.plan.threads)) as choices:
+            classes = len(mine.class_start) - 1
+            if receiver is None:
+                for number in range(classes):
+                    choices.rows(number, True, census)
+                    tell(0.5 + 0.5 * number / classes)
+                return
+            counts: list[Census | None] = [census]  # of the first band only: each has all rows
+
+            def word_rows(band: Band) -> Iterator[NDArray[Any]]:
+                for number in range(classes):
+                    yield choices.rows(number, counts != [None] or band.wants(number), counts[0])
+                    tell(0.5 + 0.5 * number / classes)
+                counts[0] = None
+
+            def words(part: Part) -> None:
+                receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
+
+            deliver(
+                self.zones, mine, theirs, word_rows, np.uint16, room, self.plan.threads, words, receiver.settle
+            )
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Gives the rows of a class with the own side to move. Small components are loaded whole: tiles cost time."""
+        """Gives the rows of a class with the own side to move."""
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        dtype = np.dtype(DTYPE[self.plan.representation])
-        if 8 * mine.size * theirs.size * dtype.itemsize <= room:
+        if self._fits(own, other, room):
             whole = self.scratch.load(own, other).L
             yield lambda number: whole[mine.class_start[number] * theirs.size :]
             return
-        here = np.empty(row_values(mine, theirs), dtype)
-        file = self.scratch.open(self._stored_as(own, other))
-        with ThreadPoolExecutor(self.plan.threads) as pool:
-            rows = WholeRows(file, own, pool)
+        here = np.empty(row_values(mine, theirs), DTYPE[self.plan.representation])
+        with self._whole_rows(own, other) as rows:
 
             def load(number: int) -> NDArray[Any]:
                 rows.load(number, 0, here, None)
                 return here
 
             yield load
-        file.close()
+
+    @contextmanager
+    def _whole_rows(self, own: int, other: int) -> Iterator[WholeRows]:
+        file = self.scratch.open(next(pair for pair in self.scratch.pairs if set(pair) == {own, other}))
+        with closing(file), ThreadPoolExecutor(self.plan.threads) as pool:
+            yield WholeRows(file, own, pool)
+
+    def _fits(self, own: int, other: int, room: int) -> bool:
+        """Whether a component is small enough to be loaded whole, with its exits too: many tiles cost time."""
+        size = self.scratch.sides[own].size * self.scratch.sides[other].size
+        return 16 * size * ITEM[self.plan.representation] <= room
 
     def _room(self, own: int, other: int, census: bool) -> int:
         """Bytes for positions in the order of their IDs."""
         taken = rows_at_hand(self.plan.rules, own, other, census) * ITEM[self.plan.representation]
-        return max(LEAST_ROOM, self.plan.memory_bytes - BASE_MEMORY - taken)
-
-    def _stored_as(self, own: int, other: int) -> tuple[int, int]:
-        return next(pair for pair in self.scratch.pairs if set(pair) == {own, other})
+        return max(LEAST_ROOM, self.plan.memory_bytes - BASE_MEMORY - ENCODING - taken)

@@ -1,0 +1,130 @@
+"""The best moves of a solved component on disk, row after row, and what they are worth."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.board import Board
+from madn.solver.census import Census
+from madn.solver.components import HALF, Matrices, offsets, whole_exit
+from madn.solver.footprint import WINDOW
+from madn.solver.kernels import census as kernel
+from madn.solver.rows import WholeRows, row_values
+from madn.solver.sides import TERMINAL, Side
+
+TIE = {"fixed32": 1.0, "float64": 1e-12}  # in stored units; docs/query.md says why
+
+
+class Captures:
+    """Which states of a side hold each square, and what each becomes when that piece is captured."""
+
+    def __init__(self, side: Side) -> None:
+        self.size = side.size
+        bits = [np.uint64(1 << q) for q in range(side.rules.squares)]
+        self.first = np.cumsum([0, *map(len, side.holders)]).astype(np.int32)
+        self.holder = np.concatenate(side.holders)
+        self.captured = np.concatenate(
+            [side.index(side.masks[held] ^ bit) for held, bit in zip(side.holders, bits, strict=True)]
+        )
+
+    def fill(self, rows: "Window | Whole", first: int, end: int, threads: int) -> None:
+        """Put into the slots of rows first..end-1 that are no position what comes of a capture there."""
+        kernel.fill_captures(
+            rows.L, rows.R, rows.start, rows.side.turned, self.first, self.holder, self.captured, self.size, first, end,
+            threads,
+        )  # fmt: skip
+
+
+class Window:
+    """Rows of a class and of the six before it, either side to move."""
+
+    def __init__(self, rows: WholeRows, captures: Captures, threads: int) -> None:
+        self.rows, self.captures, self.threads, self.side = rows, captures, threads, rows.side
+        width = rows.others.size
+        self.room = row_values(self.side, rows.others)
+        self.start = np.zeros(self.side.size, np.int64)
+        for number in range(len(self.side.class_start) - 1):
+            begin, end = (int(n) for n in self.side.class_start[number : number + 2])
+            self.start[begin:end] = number % WINDOW * self.room + np.arange(end - begin) * width
+        self.L, self.R = (np.zeros(WINDOW * self.room, rows.file.dtype) for _ in range(2))
+
+    def load(self, number: int) -> None:
+        """Bring in the rows of a class, in the place of the class seven before."""
+        if number < len(self.side.class_start) - 1:
+            self.rows.load(number, number % WINDOW * self.room, self.L, self.R)
+            first, end = (int(n) for n in self.side.class_start[number : number + 2])
+            self.captures.fill(self, first, end, self.threads)
+
+
+class Whole:
+    """All rows of a component, either side to move."""
+
+    def __init__(self, side: Side, matrices: Matrices, captures: Captures, threads: int) -> None:
+        self.side, self.L, self.R, self.start = side, matrices.L, matrices.R, matrices.start
+        captures.fill(self, 0, side.size, threads)
+
+    def load(self, number: int) -> None:
+        """Everything is here."""
+
+
+class Choices:
+    """Best moves of one side of a component: words of 2 bits a roll, for the rows of class after class."""
+
+    def __init__(
+        self,
+        mine: Side,
+        theirs: Side,
+        representation: str,
+        rows_of: Callable[[ExitStack, int, int, Captures], Window | Whole],
+        threads: int,
+    ) -> None:
+        self.mine, self.theirs, self.representation, self.threads = mine, theirs, representation, threads
+        self.stack = ExitStack()
+        captures = Captures(theirs)
+        self.here = rows_of(self.stack, mine.finish, theirs.finish, captures)
+        self.exits: list[Window | Whole | Matrices] = [
+            whole_exit(TERMINAL, theirs.finish, theirs.size, representation, {})
+            if zone == TERMINAL
+            else rows_of(self.stack, zone, theirs.finish, captures)
+            for zone in mine.moves.exits
+        ]
+        self.offset = offsets(mine, self.here.start, [rows.start for rows in self.exits])
+        self.words = np.empty(row_values(mine, theirs), np.uint16)
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.stack.close()
+
+    def rows(self, number: int, wanted: bool, census: Census | None) -> NDArray[np.uint16]:
+        """The words of a class of own states; classes must come in order. A census counts them."""
+        for rows in (self.here, *self.exits):
+            if not isinstance(rows, Matrices):
+                rows.load(number)
+        if wanted:
+            first, end = (int(n) for n in self.mine.class_start[number : number + 2])
+            moves = self.mine.moves
+            found = kernel.choose(
+                [(rows.L, rows.R) for rows in (self.here, *self.exits)], self.here.start, self.mine.turned, moves.first,
+                moves.kind, self.offset, self.theirs.masks, first, end, TIE[self.representation], self.threads,
+                self.words,
+            )  # fmt: skip
+            if census:
+                self._count(census, found)
+        return self.words
+
+    def _count(self, census: Census, found: tuple[Any, ...]) -> None:
+        _, decisions, unique, margins, (margin, row, column, roll), _ = found
+        unit = 2.0 * HALF[self.representation]
+        new = Census(decisions=decisions, unique=unique, cost=margins / unit)
+        if margin > 0:
+            squares = self.mine.rules.squares
+            own, other = (
+                int(side.masks[state]) | side.finish << squares
+                for side, state in ((self.mine, row), (self.theirs, column))
+            )
+            new.largest_cost = margin / unit
+            new.largest_cost_board, new.largest_cost_roll = str(Board.from_masks(own, other, self.mine.rules)), roll
+        census.add(new)
