@@ -1,7 +1,7 @@
 """Builds the Cython extensions; everything else is in pyproject.toml.
 
 OpenMP is used when the compiler has it. MADN_NO_OPENMP=1 builds without; `madn --version` says which it is.
-The sweep kernels are built twice on x86-64, for any processor and for AVX2; `madn.builds` picks one at run time.
+Some kernels are built twice on x86-64, for any processor and for AVX2; `madn.builds` picks one at run time.
 """
 
 import os
@@ -81,10 +81,10 @@ def extension(name):
     )
 
 
-names = ["_core", "_blocks", "_choices", "_policy", "_sweep", "_thesis", "_readout", "_packing"]
+names = ["_core", "_blocks", "_choices", "_policy", "_sweep", "_thesis", "_readout", "_packing", "_census"]
 names += ["_choice", "_match", "_evaluate"]
 names += ["games._pig", "games._wubbel", "games._cantstop_turns", "games._cantstop", "games._pyramid"]
-names += ["_sweep_avx2", "games._cantstop_avx2"] if AVX2 else []
+names += ["_sweep_avx2", "_census_avx2", "games._cantstop_avx2"] if AVX2 else []
 
 setup(
     ext_modules=cythonize([extension(name) for name in names], compiler_directives=DIRECTIVES),

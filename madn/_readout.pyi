@@ -3,9 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def turn(
-    matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any], first: int = 0, stride: int = 0
-) -> None: ...
+def turn(matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any], first: int = 0, stride: int = 0) -> None: ...
 def unfold(
     L: NDArray[Any],
     R: NDArray[Any],

@@ -2,40 +2,23 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn.board import Board
+from madn.solver.best import BestMoves, Captures, Figures
 from madn.solver.census import Census
-from madn.solver.components import HALF, Matrices, offsets, whole_exit
+from madn.solver.components import HALF, Matrices, whole_exit
 from madn.solver.footprint import WINDOW
-from madn.solver.kernels import census as kernel
+from madn.solver.kernels import census as kernels
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import TERMINAL, Side
 
-TIE = {"fixed32": 1.0, "float64": 1e-12}  # in stored units; docs/query.md says why
 
-
-class Captures:
-    """Which states of a side hold each square, and what each becomes when that piece is captured."""
-
-    def __init__(self, side: Side) -> None:
-        self.size = side.size
-        bits = [np.uint64(1 << q) for q in range(side.rules.squares)]
-        self.first = np.cumsum([0, *map(len, side.holders)]).astype(np.int32)
-        self.holder = np.concatenate(side.holders)
-        self.captured = np.concatenate(
-            [side.index(side.masks[held] ^ bit) for held, bit in zip(side.holders, bits, strict=True)]
-        )
-
-    def fill(self, rows: "Window | Whole", first: int, end: int, threads: int) -> None:
-        """Put into the slots of rows first..end-1 that are no position what comes of a capture there."""
-        kernel.fill_captures(
-            rows.L, rows.R, rows.start, rows.side.turned, self.first, self.holder, self.captured, self.size, first, end,
-            threads,
-        )  # fmt: skip
+def _fill(rows: "Window | Whole", captures: Captures, columns: int, first: int, end: int, threads: int) -> None:
+    """Put into the slots of rows first..end-1 that are no position what comes of a capture there."""
+    kernels.fill_captures(rows.L, rows.R, rows.start, rows.side.turned, *captures, columns, first, end, threads)
 
 
 class Window:
@@ -56,15 +39,15 @@ class Window:
         if number < len(self.side.class_start) - 1:
             self.rows.load(number, number % WINDOW * self.room, self.L, self.R)
             first, end = (int(n) for n in self.side.class_start[number : number + 2])
-            self.captures.fill(self, first, end, self.threads)
+            _fill(self, self.captures, self.rows.others.size, first, end, self.threads)
 
 
 class Whole:
     """All rows of a component, either side to move."""
 
-    def __init__(self, side: Side, matrices: Matrices, captures: Captures, threads: int) -> None:
+    def __init__(self, side: Side, others: Side, matrices: Matrices, captures: Captures, threads: int) -> None:
         self.side, self.L, self.R, self.start = side, matrices.L, matrices.R, matrices.start
-        captures.fill(self, 0, side.size, threads)
+        _fill(self, captures, others.size, 0, side.size, threads)
 
     def load(self, number: int) -> None:
         """Everything is here."""
@@ -83,15 +66,16 @@ class Choices:
     ) -> None:
         self.mine, self.theirs, self.representation, self.threads = mine, theirs, representation, threads
         self.stack = ExitStack()
-        captures = Captures(theirs)
+        captures = Captures.of(theirs)
         self.here = rows_of(self.stack, mine.finish, theirs.finish, captures)
-        self.exits: list[Window | Whole | Matrices] = [
-            whole_exit(TERMINAL, theirs.finish, theirs.size, representation, {})
-            if zone == TERMINAL
-            else rows_of(self.stack, zone, theirs.finish, captures)
-            for zone in mine.moves.exits
+        self.beyond = [
+            rows_of(self.stack, zone, theirs.finish, captures) for zone in mine.moves.exits if zone != TERMINAL
         ]
-        self.offset = offsets(mine, self.here.start, [rows.start for rows in self.exits])
+        won = whole_exit(TERMINAL, theirs.finish, theirs.size, representation, {})
+        led_to = iter(self.beyond)
+        exits = [won if zone == TERMINAL else next(led_to) for zone in mine.moves.exits]
+        here = self.here
+        self.best = BestMoves(mine, theirs, here.L, here.R, here.start, [(x.L, x.R, x.start) for x in exits])
         self.words = np.empty(row_values(mine, theirs), np.uint16)
 
     def close(self) -> None:
@@ -100,25 +84,18 @@ class Choices:
 
     def rows(self, number: int, wanted: bool, census: Census | None) -> NDArray[np.uint16]:
         """The words of a class of own states; classes must come in order. A census counts them."""
-        for rows in (self.here, *self.exits):
-            if not isinstance(rows, Matrices):
-                rows.load(number)
+        for rows in (self.here, *self.beyond):
+            rows.load(number)
         if wanted:
-            first, end = (int(n) for n in self.mine.class_start[number : number + 2])
-            moves = self.mine.moves
-            found = kernel.choose(
-                [(rows.L, rows.R) for rows in (self.here, *self.exits)], self.here.start, self.mine.turned, moves.first,
-                moves.kind, self.offset, self.theirs.masks, first, end, TIE[self.representation], self.threads,
-                self.words,
-            )  # fmt: skip
+            found = self.best.choose(number, self.threads, self.words)
             if census:
                 self._count(census, found)
         return self.words
 
-    def _count(self, census: Census, found: tuple[Any, ...]) -> None:
-        _, decisions, unique, margins, (margin, row, column, roll), _ = found
+    def _count(self, census: Census, found: Figures) -> None:
         unit = 2.0 * HALF[self.representation]
-        new = Census(decisions=decisions, unique=unique, cost=margins / unit)
+        new = Census(decisions=found.decisions, unique=found.unique, cost=found.margins / unit)
+        margin, row, column, roll = found.margin
         if margin > 0:
             squares = self.mine.rules.squares
             own, other = (

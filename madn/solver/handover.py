@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from madn import _readout
 from madn.errors import ResourceError
+from madn.solver.best import Captures
 from madn.solver.census import PARTS, Census
-from madn.solver.choices import Captures, Choices, Whole, Window
+from madn.solver.choices import Choices, Whole, Window
 from madn.solver.components import DTYPE, HALF
 from madn.solver.delivery import Band, Part, Receiver, deliver
 from madn.solver.footprint import rows_at_hand
@@ -111,7 +112,8 @@ class HandOver:
 
         def rows_of(stack: ExitStack, own: int, other: int, captures: Captures) -> Window | Whole:
             if self._fits(own, other, room):
-                return Whole(self.scratch.sides[own], self.scratch.load(own, other), captures, self.plan.threads)
+                side, others = self.scratch.sides[own], self.scratch.sides[other]
+                return Whole(side, others, self.scratch.load(own, other), captures, self.plan.threads)
             return Window(stack.enter_context(self._whole_rows(own, other)), captures, self.plan.threads)
 
         with closing(Choices(mine, theirs, self.plan.representation, rows_of, self.plan.threads)) as choices:
@@ -132,9 +134,7 @@ class HandOver:
             def words(part: Part) -> None:
                 receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
 
-            deliver(
-                self.zones, mine, theirs, word_rows, np.uint16, room, self.plan.threads, words, receiver.settle
-            )
+            deliver(self.zones, mine, theirs, word_rows, np.uint16, room, self.plan.threads, words, receiver.settle)
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:

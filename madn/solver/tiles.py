@@ -10,8 +10,8 @@ import numpy as np
 
 from madn.board import Board
 from madn.rules import Rules
-from madn.solver.components import HALF, Component, Matrices
 from madn.solver.census import Census
+from madn.solver.components import HALF, Component, Matrices
 from madn.solver.delivery import Receiver
 from madn.solver.footprint import component_positions, exits
 from madn.solver.handover import HandOver
