@@ -3,8 +3,8 @@
     python benchmarks/census.py                        about twenty seconds
     python benchmarks/census.py --pieces 4 --strip 40  few rows, each as long as those of the four-piece game
 
-The values are random: how long it takes does not depend on them. Times are medians over the repeats, of processor
-time in one thread.
+The values are random, the worst case: branches that depend on them cannot be predicted. Times are medians over the
+repeats, of processor time in one thread.
 """
 
 import argparse
