@@ -107,10 +107,11 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] turned, con
     """
     cdef Tables t
     cdef int64_t i, columns = masks.shape[0], rows = end_row - first_row
+    cdef bint wide
     if not 0 < len(bases) <= MAX_KINDS:
         raise ValueError("no matrices, or more kinds than a side can move to")
     wide = bases[0][0].dtype == np.float64
-    if not wide and (tie != <int32_t>tie or tie < 0):
+    if not 0 <= tie < 1 << 30 or not (wide or tie == <int32_t>tie):
         raise ValueError("the tie is not a number of stored units")
     sizes = np.array([[len(matrix) for matrix in pair] for pair in bases], np.int64)
     check_rows(start, turned, columns, first_row, end_row, sizes[0].min(), threads)
@@ -129,14 +130,14 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] turned, con
     if found == NULL:
         raise MemoryError
     cdef uint16_t* out = &words[0] if words is not None else NULL
-    with nogil:
-        for i in range(rows):
-            found[i].margin = found[i].residual = -1
     try:
-        if wide:
-            choose_rows[double](&t, first_row, rows, threads, out, 0.0, found)
-        else:
-            choose_rows[int32_t](&t, first_row, rows, threads, out, 0, found)
+        with nogil:
+            for i in range(rows):
+                found[i].margin = found[i].residual = -1
+            if wide:
+                choose_rows[double](&t, first_row, rows, threads, out, 0.0, found)
+            else:
+                choose_rows[int32_t](&t, first_row, rows, threads, out, 0, found)
         return added_up(found, first_row, rows, wide)
     finally:
         free(found)

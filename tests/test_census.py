@@ -1,0 +1,346 @@
+"""The census of best moves against the stored values, against a plain twin, and against itself."""
+
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from madn import Rules, _readout, builds
+from madn.solver import census, make_plan, solve
+from madn.solver.census import Captures, Census, Figures, Margin, Residual
+from madn.solver.components import DTYPE, HALF, Matrices, finish_zones
+from madn.solver.sides import TERMINAL, Side
+from madn.solver.zones import Zones
+from madn.store import write_database
+from madn.store.catalogue import read_catalogue
+from madn.store.choices import MoveValues
+from madn.store.reader import open_reader
+
+KERNELS = builds.available("_census")
+GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
+NOTHING = Figures(0, 0, 0, 0, Margin(-1, -1, -1, -1), Residual(-1, -1, -1))
+REPRESENTATIONS = ["fixed32", "float64"]
+
+
+@pytest.fixture(params=sorted(KERNELS))
+def kernel(request, monkeypatch):
+    monkeypatch.setattr(census, "kernels", KERNELS[request.param])
+    return request.param
+
+
+class Game:
+    """A solved game, each pair of finish zones as whole rows in the view of either side."""
+
+    def __init__(self, rules: Rules, representation: str) -> None:
+        self.rules, self.representation = rules, representation
+        tolerance = {"float64": 1e-15, "fixed32": 1e-8}[representation]
+        plan = replace(make_plan(rules), representation=representation, tolerance=tolerance)
+        self.solution = solve(plan)
+        self.sides = {f: Side(rules, f) for f in finish_zones(rules)}
+        self.unit = 2 * HALF[representation]
+
+    def rows(self, f: int, g: int) -> Matrices:
+        """L and R with zone f as rows, captures as the solver left them: not always those of the row player."""
+        solved, n, k = self.solution.values.solved, self.sides[f].size, self.sides[g].size
+        out = Matrices.full(n, k, self.representation)
+        if f == g == 0:
+            m = solved[0, 0]
+            _readout.unfold(m.L, m.R, m.start, m.first, out.L, out.R)
+        elif (f, g) in solved:
+            out.L[: n * k], out.R[: n * k] = solved[f, g].L[: n * k], solved[f, g].R[: n * k]
+        else:
+            _readout.turn(solved[g, f].R, k, n, out.L)
+            _readout.turn(solved[g, f].L, k, n, out.R)
+        return out
+
+    def census(self, f: int, g: int) -> Census:
+        m = self.rows(f, g)
+        exits = []
+        for x in self.sides[f].moves.exits:
+            if x == TERMINAL:
+                won = np.full(self.sides[g].size, HALF[self.representation], DTYPE[self.representation])
+                exits.append((won, won, np.zeros(1, np.int64)))
+            else:
+                there = self.rows(x, g)
+                exits.append((there.L, there.R, there.start))
+        return Census(self.sides[f], self.sides[g], m.L, m.R, m.start, exits)
+
+
+@cache
+def game(rules: Rules, representation: str) -> Game:
+    return Game(rules, representation)
+
+
+def whole(it: Census, threads: int = 1) -> tuple[Figures, np.ndarray]:
+    """All strips of a pair, one after the other."""
+    words = np.full((it.rows.size, it.columns.size), 0xFFFF, np.uint16)
+    figures = NOTHING
+    for strip, (first, end) in enumerate(pairwise(it.rows.class_start)):
+        it.fill_captures(strip, threads)
+        figures = figures.merged(it.choose(strip, threads, words[first:end].reshape(-1)))
+    return figures, words
+
+
+def plain_captures(it: Census) -> tuple[np.ndarray, np.ndarray]:
+    """What L and R are to be after `fill_captures`: a column's pieces on squares of the row are in the box."""
+    n, k = it.rows.size, it.columns.size
+    left = it.columns.masks[None, :] & ~it.rows.turned[:, None]
+    after = it.columns.index(left.reshape(-1)).reshape(n, k)
+    return tuple(np.take_along_axis(m[: n * k].reshape(n, k), after, axis=1) for m in (it.L, it.R))
+
+
+def plain_choose(it: Census) -> tuple[Figures, np.ndarray]:
+    """The same from the definition: row by row, all columns at once."""
+    n, k, moves = it.rows.size, it.columns.size, it.rows.moves
+    wide = np.float64 if it.L.dtype == np.float64 else np.int64
+    words = np.zeros((n, k), np.uint16)
+    total = NOTHING
+    for a in range(n):
+        is_open = (it.rows.turned[a] & it.columns.masks) == 0
+        left, right = (m[it.start[a] : it.start[a] + k].astype(wide) for m in it.bases[0])
+        expected, all_margins, unique = np.zeros(k, wide), np.full((k, 6), -1, wide), 0
+        for roll in range(1, 7):
+            values = []
+            for o in range(moves.first[6 * a + roll - 1], moves.first[6 * a + roll]):
+                matrix = it.bases[moves.kind[o]][0 if roll == 6 else 1]
+                values.append(matrix[it.offsets[o] : it.offsets[o] + k].astype(wide))
+            if not values:
+                values = [left if roll == 6 else right]
+            options = np.array(values)
+            best = options.max(axis=0)
+            expected += best
+            if len(options) > 1:
+                near = best - options <= it.tie
+                last = len(options) - 1 - near[::-1].argmax(axis=0)
+                words[a, is_open] |= (last[is_open] << 2 * (roll - 1)).astype(np.uint16)
+                unique += int((near.sum(axis=0) == 1)[is_open].sum())
+                all_margins[:, roll - 1] = best - np.sort(options, axis=0)[-2]
+        margins = np.where(is_open[:, None], all_margins, -1)
+        residual = np.where(is_open, np.abs(6 * left - expected), -1)
+        decided = margins[margins >= 0]
+        column, r = divmod(int(margins.argmax()), 6)
+        row = Figures(
+            int(is_open.sum()),
+            len(decided),
+            unique,
+            decided.sum().item(),
+            Margin(float(margins.max()), a, column, r + 1) if len(decided) else total.margin,
+            Residual(float(residual.max()), a, int(residual.argmax())) if is_open.any() else total.residual,
+        )
+        total = total.merged(row)
+    return total, words
+
+
+def pairs(rules: Rules) -> list[tuple[int, int]]:
+    return [(f, g) for f in finish_zones(rules) for g in finish_zones(rules)]
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("rules", [*GAMES, Rules(2, 40)], ids=str)
+def test_choices_are_those_of_the_stored_values_everywhere(tmp_path, rules, representation):
+    """Every position and roll: what the policy of the database would be."""
+    it = game(rules, representation)
+    write_database(tmp_path / "db", it.solution, {})
+    _, table = read_catalogue(tmp_path / "db")
+    zones, full, seen = Zones(rules), (1 << rules.pieces) - 1, 0
+    words = {pair: whole(it.census(*pair))[1] for pair in pairs(rules)}
+    reader = open_reader(tmp_path / "db")
+    stored = MoveValues(reader, table, 1 << 30)
+    for run in zones.runs():
+        if run.size == 0 or full in (run.own, run.other):
+            continue
+        rows, columns = it.sides[run.own], it.sides[run.other]
+        a, b = zones.order(rows, run.own_pieces), zones.order(columns, run.other_pieces)
+        is_open = (rows.turned[a][:, None] & columns.masks[b]) == 0
+        found = words[run.own, run.other][np.ix_(a, b)][is_open]
+        choices = found[:, None] >> np.arange(0, 12, 2, dtype=np.uint16) & 3
+        assert np.array_equal(choices, stored.choices(run.first, run.size))
+        seen += run.size
+    reader.close()
+    assert seen == rules.positions - sum(run.size for run in zones.runs() if full in (run.own, run.other))
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_figures_are_those_of_the_plain_twin(rules, representation, kernel):
+    for f, g in pairs(rules)[:: 1 if rules.pieces < 4 else 13]:
+        it = game(rules, representation).census(f, g)
+        L, R = plain_captures(it)
+        found, words = whole(it)
+        assert np.array_equal(it.L[: L.size], L.reshape(-1))
+        assert np.array_equal(it.R[: R.size], R.reshape(-1))
+        agree(found, words, *plain_choose(it))
+
+
+def agree(found: Figures, words: np.ndarray, plain: Figures, plain_words: np.ndarray) -> None:
+    """All the same, but for the rounding of a long sum of doubles."""
+    assert np.array_equal(words, plain_words)
+    assert found.margins == pytest.approx(plain.margins, rel=1e-12)
+    assert found._replace(margins=0) == plain._replace(margins=0)
+    if isinstance(found.margins, int):
+        assert found.margins == plain.margins
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_residual_is_that_of_the_solver(rules, representation):
+    """Either side to move is a row player once: together they see every position that the solver examines."""
+    it = game(rules, representation)
+    figures = [whole(it.census(*pair))[0] for pair in pairs(rules)]
+    largest = max(found.residual.value for found in figures) / 6 / it.unit
+    if representation == "fixed32":
+        assert largest == it.solution.residual
+    else:
+        assert largest == pytest.approx(it.solution.residual, abs=1e-15)
+    full = (1 << rules.pieces) - 1
+    won = sum(run.size for run in Zones(rules).runs() if full in (run.own, run.other))
+    assert sum(found.positions for found in figures) == rules.positions - won
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("rules", [Rules(2, 40), Rules(4, 8)], ids=str)
+def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
+    it, seen = game(rules, representation), set()
+    for name in sorted(KERNELS):
+        monkeypatch.setattr(census, "kernels", KERNELS[name])
+        for threads in (1, 2, 4):
+            here = it.census(0, 0)
+            figures, words = whole(here, threads)
+            seen.add((figures, words.tobytes(), here.L.tobytes(), here.R.tobytes()))
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_captures_are_what_the_side_says(rules):
+    for f in finish_zones(rules):
+        side = Side(rules, f)
+        captures = Captures.of(side)
+        assert len(captures.first) == rules.squares + 1
+        for q, (first, end) in enumerate(pairwise(captures.first)):
+            assert captures.holder[first:end].tolist() == side.holders[q].tolist()
+            without = side.masks[captures.captured[first:end]]
+            assert (without | np.uint64(1 << q) == side.masks[side.holders[q]]).all()
+            assert ((without & np.uint64(1 << q)) == 0).all()
+
+
+@settings(max_examples=25)
+@given(
+    rules=st.sampled_from([Rules(2, 8), Rules(3, 8), Rules(4, 8), Rules(2, 40)]),
+    data=st.data(),
+    seed=st.integers(0, 2**32 - 1),
+    wide=st.booleans(),
+    spread=st.sampled_from([2, 100, 1 << 28]),
+)
+def test_any_values_in_any_place(rules, data, seed, wide, spread):
+    """Whatever the values, wherever the rows are, whatever is in slots that are no position: what the twin says."""
+    rng = np.random.default_rng(seed)
+    f = data.draw(st.sampled_from([x for x in finish_zones(rules) if x or rules.squares < 40]))
+    g = data.draw(st.sampled_from(finish_zones(rules)))
+    rows, columns = Side(rules, f), Side(rules, g)
+
+    def values(size: int) -> np.ndarray:
+        whole_numbers = rng.integers(-spread, spread + 1, size).astype(np.int32)
+        return whole_numbers * 1e-12 / 2 if wide else whole_numbers
+
+    def matrices(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        stride = columns.size + int(rng.integers(0, 9))
+        return values(count * stride + 5), values(count * stride + 5), rng.permutation(count) * stride + 5
+
+    exits = [matrices(1 if x == TERMINAL else Side(rules, x).size) for x in rows.moves.exits]
+    exits = [(left, right, start - 5) for left, right, start in exits]
+    L, R, start = matrices(rows.size)
+    it = Census(rows, columns, L, R, start - 5, exits)
+    found, words = whole(it)
+    if wide:  # values within rounding of the tie: the twin rounds as the kernel does
+        plain, plain_words = plain_choose(it)
+        assert found.margins == pytest.approx(plain.margins, rel=1e-9)
+        assert np.array_equal(words, plain_words)
+        assert found._replace(margins=0) == plain._replace(margins=0)
+    else:
+        agree(found, words, *plain_choose(it))
+    closed = (rows.turned[:, None] & columns.masks) != 0
+    for a in range(rows.size):
+        for matrix in (it.L, it.R):
+            matrix[it.start[a] : it.start[a] + columns.size][closed[a]] = 0
+    again, same = whole(it)
+    assert np.array_equal(same, words)
+    assert again == found
+
+
+def test_a_window_of_seven_strips_is_enough():
+    """Rows of a strip and of the six before it in a ring, all others nowhere."""
+    it = game(Rules(2, 40), "fixed32").census(0, 1)
+    figures, words = whole(it)
+    rows, k = it.rows, it.columns.size
+    room = int(np.diff(rows.class_start).max()) * k
+    start = np.zeros(rows.size, np.int64)
+    for strip, (first, end) in enumerate(pairwise(rows.class_start)):
+        start[first:end] = strip % 7 * room + np.arange(end - first) * k
+    L, R = np.zeros(7 * room, np.int32), np.zeros(7 * room, np.int32)
+    exits = [(left, right, np.arange(len(left) // k) * k) for left, right in it.bases[1:]]
+    ring = Census(rows, it.columns, L, R, start, exits)
+    total = NOTHING
+    for strip, (first, end) in enumerate(pairwise(rows.class_start)):
+        for a in range(first, end):
+            L[start[a] : start[a] + k] = it.L[it.start[a] : it.start[a] + k]
+            R[start[a] : start[a] + k] = it.R[it.start[a] : it.start[a] + k]
+        out = np.zeros((end - first) * k, np.uint16)
+        ring.fill_captures(strip, 2)
+        total = total.merged(ring.choose(strip, 2, out))
+        assert np.array_equal(out.reshape(-1, k), words[first:end])
+    assert total == figures
+
+
+def test_what_does_not_fit_is_refused(kernel):
+    it = game(Rules(2, 8), "fixed32").census(1, 0)
+    n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
+    good = [it.bases, it.start, it.rows.turned, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
+
+    def refused(text: str, **changes: object) -> None:
+        names = [
+            "bases",
+            "start",
+            "turned",
+            "first",
+            "kind",
+            "offset",
+            "masks",
+            "first_row",
+            "end_row",
+            "tie",
+            "threads",
+        ]
+        arguments = dict(zip(names, good, strict=True)) | changes
+        with pytest.raises(ValueError, match=text):
+            KERNELS[kernel].choose(**arguments)
+
+    refused("range of rows", end_row=n + 1)
+    refused("range of rows", first_row=-1)
+    refused("range of rows", threads=0)
+    refused("kinds", bases=[])
+    refused("outside", start=it.start + 1_000_000)
+    refused("outside", start=it.start - 1)
+    refused("leads out", offset=it.offsets + 1_000_000)
+    refused("leads out", offset=it.offsets - 1_000_000)
+    refused("leads out", kind=moves.kind + np.int8(9))
+    refused("leads out", bases=it.bases[:1])
+    refused("list of options", first=moves.first[:-1])
+    refused("more than four", first=np.minimum(moves.first * 5, moves.first[-1]))
+    refused("stored units", tie=0.5)
+    refused("words", words=np.zeros(n * len(masks) - 1, np.uint16))
+    refused("dtype", bases=[(it.L, it.R.astype(np.float64)), *it.bases[1:]])
+    table = Captures.of(it.columns)
+    fill = KERNELS[kernel].fill_captures
+    with pytest.raises(ValueError, match="no column"):
+        fill(it.L, it.R, it.start, it.rows.turned, *table, len(masks) - 1, 0, n, 1)
+    with pytest.raises(ValueError, match="outside"):
+        fill(it.L[:-200], it.R, it.start, it.rows.turned, *table, len(masks), 0, n, 1)
+    with pytest.raises(ValueError, match="each square"):
+        fill(it.L, it.R, it.start, it.rows.turned, table.first[::-1].copy(), *table[1:], len(masks), 0, n, 1)
+    with pytest.raises(ValueError, match="no list"):
+        fill(it.L, it.R, it.start, it.rows.turned, table.first[:-2], *table[1:], len(masks), 0, n, 1)
+    assert KERNELS[kernel].choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, 0, NOTHING.margin, NOTHING.residual)
