@@ -31,7 +31,7 @@ def strip_of(side: Side, strip: int, dtype: type) -> census.Census:
     L, R = np.resize(some, (end - first) * n), np.resize(some[::-1], (end - first) * n)
     sizes = [1 if f == TERMINAL else Side(side.rules, f).size for f in side.moves.exits]
     exits = [(L[:n], R[:n], np.zeros(size, np.int64)) for size in sizes]
-    return census.Census(side, side, L, R, start, exits)
+    return census.BestMoves(side, side, L, R, start, exits)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from madn import Rules, _readout, builds
 from madn.solver import census, make_plan, solve
-from madn.solver.census import Captures, Census, Figures, Margin, Residual
+from madn.solver.census import Captures, Figures, Margin, Residual
 from madn.solver.components import DTYPE, HALF, Matrices, finish_zones
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.zones import Zones
@@ -57,7 +57,7 @@ class Game:
             _readout.turn(solved[g, f].L, k, n, out.R)
         return out
 
-    def census(self, f: int, g: int) -> Census:
+    def census(self, f: int, g: int) -> BestMoves:
         m = self.rows(f, g)
         exits = []
         for x in self.sides[f].moves.exits:
@@ -67,7 +67,7 @@ class Game:
             else:
                 there = self.rows(x, g)
                 exits.append((there.L, there.R, there.start))
-        return Census(self.sides[f], self.sides[g], m.L, m.R, m.start, exits)
+        return BestMoves(self.sides[f], self.sides[g], m.L, m.R, m.start, exits)
 
 
 @cache
@@ -75,7 +75,7 @@ def game(rules: Rules, representation: str) -> Game:
     return Game(rules, representation)
 
 
-def whole(it: Census, threads: int = 1) -> tuple[Figures, np.ndarray]:
+def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, np.ndarray]:
     """All strips of a pair, one after the other."""
     words = np.full((it.rows.size, it.columns.size), 0xFFFF, np.uint16)
     figures = NOTHING
@@ -85,7 +85,7 @@ def whole(it: Census, threads: int = 1) -> tuple[Figures, np.ndarray]:
     return figures, words
 
 
-def plain_captures(it: Census) -> tuple[np.ndarray, np.ndarray]:
+def plain_captures(it: BestMoves) -> tuple[np.ndarray, np.ndarray]:
     """What L and R are to be after `fill_captures`: a column's pieces on squares of the row are in the box."""
     n, k = it.rows.size, it.columns.size
     left = it.columns.masks[None, :] & ~it.rows.turned[:, None]
@@ -93,7 +93,7 @@ def plain_captures(it: Census) -> tuple[np.ndarray, np.ndarray]:
     return tuple(np.take_along_axis(m[: n * k].reshape(n, k), after, axis=1) for m in (it.L, it.R))
 
 
-def plain_choose(it: Census) -> tuple[Figures, np.ndarray]:
+def plain_choose(it: BestMoves) -> tuple[Figures, np.ndarray]:
     """The same from the definition: row by row, all columns at once."""
     n, k, moves = it.rows.size, it.columns.size, it.rows.moves
     wide = np.float64 if it.L.dtype == np.float64 else np.int64
@@ -253,7 +253,7 @@ def test_any_values_in_any_place(rules, data, seed, wide, spread):
     exits = [matrices(1 if x == TERMINAL else Side(rules, x).size) for x in rows.moves.exits]
     exits = [(left, right, start - 5) for left, right, start in exits]
     L, R, start = matrices(rows.size)
-    it = Census(rows, columns, L, R, start - 5, exits)
+    it = BestMoves(rows, columns, L, R, start - 5, exits)
     found, words = whole(it)
     if wide:  # values within rounding of the tie: the twin rounds as the kernel does
         plain, plain_words = plain_choose(it)
@@ -282,7 +282,7 @@ def test_a_window_of_seven_strips_is_enough():
         start[first:end] = strip % 7 * room + np.arange(end - first) * k
     L, R = np.zeros(7 * room, np.int32), np.zeros(7 * room, np.int32)
     exits = [(left, right, np.arange(len(left) // k) * k) for left, right in it.bases[1:]]
-    ring = Census(rows, it.columns, L, R, start, exits)
+    ring = BestMoves(rows, it.columns, L, R, start, exits)
     total = NOTHING
     for strip, (first, end) in enumerate(pairwise(rows.class_start)):
         for a in range(first, end):

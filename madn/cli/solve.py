@@ -116,10 +116,7 @@ def solve(
     if out is not None and in_memory:
         _check_out(out, plan.disk_bytes)
     click.echo(_plan_table(plan) + "\n", err=as_json)
-    if in_memory:
-        result = _solve_in_memory(plan, out, as_json)
-    else:
-        result = _solve_from_disk(plan, out, policy, as_json)
+    result = _solve_in_memory(plan, out, as_json) if in_memory else _solve_from_disk(plan, out, policy, as_json)
     if as_json:
         print_json({**result, "out": out})
     elif out is not None:
@@ -161,12 +158,15 @@ def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json:
 def _databases(stack: ExitStack, plan: "Plan", out: str | None, policy: str | None) -> "Databases":
     """The databases that the solve fills, as far as an earlier run filled them."""
     from madn.store.blocks import ENCODINGS, quantised
-    from madn.store.growing import PolicyMaker, ValueMaker, growing_database
+    from madn.store.growing import Maker, PolicyMaker, ValueMaker, growing_database
     from madn.store.receiver import Databases
 
     given = ENCODINGS[plan.representation]
     encoding = given if plan.bits is None else quantised(plan.bits)
-    makers = [(out, ValueMaker(plan.rules, given, encoding)), (policy, PolicyMaker(plan.rules))]
+    makers: list[tuple[str | None, Maker]] = [
+        (out, ValueMaker(plan.rules, given, encoding)),
+        (policy, PolicyMaker(plan.rules)),
+    ]
     grown = [
         stack.enter_context(growing_database(path, plan.rules, maker, plan.task(), threads=plan.threads))
         if path is not None

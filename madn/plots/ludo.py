@@ -65,7 +65,7 @@ def solved(pieces: int) -> NDArray[np.float64]:
     """The winning probability of every position, by ID."""
     rules = Rules(pieces=pieces)
     wins = np.empty(rules.positions)
-    solve(make_plan(rules)).values.read(0, wins)
+    solve(make_plan(rules)).read(0, wins)
     return wins
 
 

@@ -24,7 +24,7 @@ def _fill(rows: "Window | Whole", captures: Captures, columns: int, first: int, 
 class Window:
     """Rows of a class and of the six before it, either side to move."""
 
-    def __init__(self, rows: WholeRows, captures: Captures, threads: int) -> None:
+    def __init__(self, rows: WholeRows, captures: Captures | None, threads: int) -> None:
         self.rows, self.captures, self.threads, self.side = rows, captures, threads, rows.side
         width = rows.others.size
         self.room = row_values(self.side, rows.others)
@@ -38,16 +38,18 @@ class Window:
         """Bring in the rows of a class, in the place of the class seven before."""
         if number < len(self.side.class_start) - 1:
             self.rows.load(number, number % WINDOW * self.room, self.L, self.R)
-            first, end = (int(n) for n in self.side.class_start[number : number + 2])
-            _fill(self, self.captures, self.rows.others.size, first, end, self.threads)
+            if self.captures:
+                first, end = (int(n) for n in self.side.class_start[number : number + 2])
+                _fill(self, self.captures, self.rows.others.size, first, end, self.threads)
 
 
 class Whole:
     """All rows of a component, either side to move."""
 
-    def __init__(self, side: Side, others: Side, matrices: Matrices, captures: Captures, threads: int) -> None:
+    def __init__(self, side: Side, others: Side, matrices: Matrices, captures: Captures | None, threads: int) -> None:
         self.side, self.L, self.R, self.start = side, matrices.L, matrices.R, matrices.start
-        _fill(self, captures, others.size, 0, side.size, threads)
+        if captures:
+            _fill(self, captures, others.size, 0, side.size, threads)
 
     def load(self, number: int) -> None:
         """Everything is here."""
@@ -61,15 +63,14 @@ class Choices:
         mine: Side,
         theirs: Side,
         representation: str,
-        rows_of: Callable[[ExitStack, int, int, Captures], Window | Whole],
+        rows_of: Callable[[ExitStack, int, int, Captures | None], Window | Whole],
         threads: int,
     ) -> None:
         self.mine, self.theirs, self.representation, self.threads = mine, theirs, representation, threads
         self.stack = ExitStack()
-        captures = Captures.of(theirs)
-        self.here = rows_of(self.stack, mine.finish, theirs.finish, captures)
-        self.beyond = [
-            rows_of(self.stack, zone, theirs.finish, captures) for zone in mine.moves.exits if zone != TERMINAL
+        self.here = rows_of(self.stack, mine.finish, theirs.finish, Captures.of(theirs))
+        self.beyond = [  # a move into the finish zone captures nothing
+            rows_of(self.stack, zone, theirs.finish, None) for zone in mine.moves.exits if zone != TERMINAL
         ]
         won = whole_exit(TERMINAL, theirs.finish, theirs.size, representation, {})
         led_to = iter(self.beyond)

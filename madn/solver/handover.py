@@ -50,8 +50,9 @@ class HandOver:
         counted: dict[str, Any] = {"wins": self._wins(pair)}
         if self.receiver or self.plan.census:
             census = Census()
-            for turn, (own, other) in enumerate(sides):
-                self._hand_over(own, other, census, lambda part, turn=turn: tell((turn + part) / len(sides)))
+            self._hand_over(*sides[0], census, lambda part: tell(part / len(sides)))
+            if len(sides) == 2:
+                self._hand_over(*sides[1], census, lambda part: tell((1 + part) / 2))
             counted["census"] = census.written()
         self.scratch.mark_stored(pair, counted)
         tell(1.0)
@@ -110,7 +111,7 @@ class HandOver:
         receiver = self.receiver if self.receiver and self.receiver.wants_choices else None
         room = self._room(own, other, True)
 
-        def rows_of(stack: ExitStack, own: int, other: int, captures: Captures) -> Window | Whole:
+        def rows_of(stack: ExitStack, own: int, other: int, captures: Captures | None) -> Window | Whole:
             if self._fits(own, other, room):
                 side, others = self.scratch.sides[own], self.scratch.sides[other]
                 return Whole(side, others, self.scratch.load(own, other), captures, self.plan.threads)

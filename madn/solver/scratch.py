@@ -153,7 +153,7 @@ class Scratch:
         L, R = (found, None) if kept else (None, found)
         tiling.unpack(strip, file.read(strip, classes), L, R, start, classes)
         file.close()
-        value = found[start[row] + column].item()
+        value = float(found[start[row] + column])
         return value if kept else -value
 
     def _figures(self, path: Path) -> dict[str, Any] | None:

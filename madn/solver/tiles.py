@@ -44,11 +44,12 @@ def solve(plan: Plan, progress: Callable[[float, str], None], receiver: Receiver
             def tell(fraction: float, before: int = end - size, size: int = size, pair: Any = pair) -> None:
                 progress(float((before + fraction * size) / ends[-1]), pair_text(plan.rules, pair))
 
-            share = SOLVING if handover else 1.0
-            figures.append(_solve_pair(plan, pair, sides, solved, scratch, lambda part: tell(share * part)))
             if handover:
+                figures.append(_solve_pair(plan, pair, sides, solved, scratch, lambda part: tell(SOLVING * part)))
                 solved.clear()
                 counted.append(handover.pair(pair, lambda part: tell(SOLVING + (1 - SOLVING) * part)))
+            else:
+                figures.append(_solve_pair(plan, pair, sides, solved, scratch, tell))
         if handover:
             handover.won()
         extremes = Extremes.read(figures[0]["extremes"], plan.rules)

@@ -141,7 +141,7 @@ class GrowingDatabase:
         self._notes.truncate()
 
     def _count(self, note: "Note") -> None:
-        self._stored[note.run] = self._stored.get(note.run, 0) + note.count
+        self._stored[note.run] = self._stored.get(note.run, 0) + note.positions
         self.error = max(self.error, note.error)
         self.decisions += note.decisions
 
@@ -228,8 +228,8 @@ class GrowingDatabase:
         name = self.maker.encoding.name
         return [
             Block(
-                number, int(p), note.first - int(self.first_ids[p]), note.count, note.file, note.offset, note.length,
-                name, note.digest,
+                number, int(p), note.first - int(self.first_ids[p]), note.positions, note.file, note.offset,
+                note.length, name, note.digest,
             )
             for number, (p, note) in enumerate(zip(profile, notes, strict=True))
         ]  # fmt: skip
@@ -250,7 +250,7 @@ class Note(NamedTuple):
 
     run: int
     first: int
-    count: int
+    positions: int
     file: int
     offset: int
     length: int
