@@ -16,11 +16,11 @@ import numpy as np
 from hardware import hardware
 
 from madn import Rules, builds
-from madn.solver import census
+from madn.solver import best
 from madn.solver.sides import TERMINAL, Side
 
 
-def strip_of(side: Side, strip: int, dtype: type) -> census.Census:
+def strip_of(side: Side, strip: int, dtype: type) -> best.BestMoves:
     """A side against itself with random values, only a strip and the six before it in memory."""
     n, first, end = side.size, int(side.class_start[strip - 6]), int(side.class_start[strip + 1])
     rng = np.random.default_rng(1)
@@ -31,7 +31,7 @@ def strip_of(side: Side, strip: int, dtype: type) -> census.Census:
     L, R = np.resize(some, (end - first) * n), np.resize(some[::-1], (end - first) * n)
     sizes = [1 if f == TERMINAL else Side(side.rules, f).size for f in side.moves.exits]
     exits = [(L[:n], R[:n], np.zeros(size, np.int64)) for size in sizes]
-    return census.BestMoves(side, side, L, R, start, exits)
+    return best.BestMoves(side, side, L, R, start, exits)
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def main() -> None:
     for name, dtype in (("fixed32", np.int32), ("float64", np.float64)):
         it = strip_of(side, arguments.strip, dtype)
         for build, kernels in builds.available("_census").items():
-            census.kernels = kernels
+            best.kernels = kernels
             calls = {
                 "fill_captures": lambda it=it: it.fill_captures(arguments.strip, 1),
                 "choose": lambda it=it: it.choose(arguments.strip, 1, words),

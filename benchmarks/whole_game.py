@@ -1,7 +1,7 @@
 """Solves a whole game from disk, takes its census, and prints what it took and what it found as one JSON object.
 
-    python benchmarks/whole_game.py --out four --scratch /fast/disk/scratch              the standard game: about an hour
-    python benchmarks/whole_game.py --pieces 3 --memory 500M --out three --scratch s     a trial: minutes
+    python benchmarks/whole_game.py --out four --scratch scratch                           the standard game: an hour
+    python benchmarks/whole_game.py --pieces 3 --memory 500M --out three --scratch scratch   a trial: minutes
 
 It does what `madn solve --census --bits 16` does and more: every 32nd block is also coded as best moves and as whole
 values, to see how large those databases would be. It can be stopped and started again; the times add up.
@@ -16,9 +16,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from hardware import hardware
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, before anything loads OpenMP
 
-os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does
+from hardware import hardware
 
 from madn import Rules
 from madn.cli.options import memory_bytes

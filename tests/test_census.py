@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madn import Rules, _readout, builds
-from madn.solver import census, make_plan, solve
-from madn.solver.census import Captures, Figures, Margin, Residual
+from madn.solver import best, make_plan, solve
+from madn.solver.best import BestMoves, Captures, Figures, Margin, Residual
 from madn.solver.components import DTYPE, HALF, Matrices, finish_zones
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.zones import Zones
@@ -28,7 +28,7 @@ REPRESENTATIONS = ["fixed32", "float64"]
 
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(census, "kernels", KERNELS[request.param])
+    monkeypatch.setattr(best, "kernels", KERNELS[request.param])
     return request.param
 
 
@@ -206,7 +206,7 @@ def test_residual_is_that_of_the_solver(rules, representation):
 def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
     it, seen = game(rules, representation), set()
     for name in sorted(KERNELS):
-        monkeypatch.setattr(census, "kernels", KERNELS[name])
+        monkeypatch.setattr(best, "kernels", KERNELS[name])
         for threads in (1, 2, 4):
             here = it.census(0, 0)
             figures, words = whole(here, threads)
