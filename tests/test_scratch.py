@@ -5,6 +5,7 @@ import os
 import random
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,16 +15,27 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from strategies import all_boards
 
 from madn import Board, CorruptBlockError, MissingBlockError, ResourceError, Rules, open_database
 from madn.cli import main
-from madn.solver import PlanError, Solution, make_plan, solve
+from madn.solver import PlanError, Solution, delivery, make_plan, solve
 from madn.solver.components import components, later_zones
-from madn.solver.footprint import boxed_size, can_stream, class_sizes, component_positions, exits, side_size
+from madn.solver.footprint import (
+    boxed_size,
+    can_stream,
+    class_sizes,
+    component_positions,
+    exits,
+    scratch_bytes,
+    side_size,
+)
+from madn.solver.handover import HandOver
 from madn.solver.plan import BASE_MEMORY, Plan
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile, Tiling
 from madn.solver.zones import Zones
+from madn.store import compress_database, verify_database
 
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
 
@@ -197,6 +209,93 @@ def _same_values(one: Path, other: Path) -> None:
         assert (one / name).read_bytes() == (other / name).read_bytes()
 
 
+# what is handed over
+
+
+def test_blocks_do_not_depend_on_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(delivery, "GROUP", 700)
+    written = []
+    for number, room in enumerate((500, 9_000, 1 << 20)):
+        monkeypatch.setattr(HandOver, "_room", lambda self, own, other, census, room=room: room)
+        out, policy, scratch = (str(tmp_path / f"{name}{number}") for name in ("db", "policy", "scratch"))
+        game = ["solve", "--pieces", "3", "--squares", "8", "--threads", str(1 + number % 2)]
+        assert main([*game, "--out", out, "--policy", policy, "--scratch", scratch]) == 0
+        assert verify_database(out, deep=True).ok
+        written.append([sorted(Path(path).glob("values-*"))[0].read_bytes() for path in (out, policy)])
+    assert written[0] == written[1] == written[2]
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 8), Rules(2, 10), Rules(3, 8)], ids=str)
+@pytest.mark.parametrize("whole", [False, True], ids=["in windows", "whole"])
+def test_a_policy_from_the_solve_is_that_of_its_values(rules, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(HandOver, "_fits", lambda self, own, other, room: whole)
+    game = ["solve", "--pieces", str(rules.pieces), "--squares", str(rules.squares)]
+    values, policy, other = (str(tmp_path / name) for name in ("values", "policy", "other"))
+    assert main([*game, "--out", values, "--policy", policy, "--scratch", str(tmp_path / "scratch")]) == 0
+    assert verify_database(policy).ok
+    compress_database(values, other, "policy", level=1)
+    assert _digests(Path(policy)) == _digests(Path(other))
+
+
+def _digests(path: Path) -> list[tuple[int, int, str]]:
+    rows = sqlite3.connect(path / "catalogue.sqlite")
+    return rows.execute("SELECT profile, first_rank, digest FROM blocks ORDER BY block").fetchall()
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 10), Rules(2, 8)], ids=str)
+def test_the_census_counts_what_there_is(rules, tmp_path, capsys):
+    out = tmp_path / "db"
+    game = ["solve", "--pieces", str(rules.pieces), "--squares", str(rules.squares)]
+    assert main([*game, "--out", str(out), "--scratch", str(tmp_path / "s"), "--census", "--json"]) == 0
+    census = json.loads(capsys.readouterr().out)["census"]
+    histogram, decisions, unique, costs = [0] * 100, 0, 0, [0.0]
+    with open_database(out) as db:
+        boards = [board for board in all_boards(rules) if board.winner is None]
+        for board in boards:
+            histogram[int(100 * db.win(board))] += 1
+            for roll in range(1, 7):
+                wins = sorted(move.win for move in db.moves(board, roll))
+                if len(wins) > 1:
+                    decisions += 1
+                    unique += wins[-1] - wins[-2] > 1e-12
+                    costs.append(wins[-1] - wins[-2])
+        largest = [move.win for move in db.moves(census["largest_cost_board"], census["largest_cost_roll"])]
+    assert census["positions"] == len(boards) == sum(histogram)
+    assert (census["histogram"], census["decisions"], census["unique"]) == (histogram, decisions, unique)
+    assert census["cost"] == pytest.approx(sum(costs), rel=1e-9)
+    assert census["largest_cost"] == pytest.approx(max(costs), abs=1e-12)
+    assert max(largest) - sorted(largest)[-2] == pytest.approx(max(costs), abs=1e-12)
+
+
+def test_values_stay_only_as_long_as_they_are_needed(tmp_path):
+    rules = Rules(3, 12)
+    plan = replace(disk_plan(rules, tmp_path), representation="fixed32", tolerance=1e-6)
+    most = 0
+
+    def tell(fraction: float, text: str) -> None:
+        nonlocal most
+        most = max(most, sum(path.stat().st_size for path in tmp_path.iterdir() if path.suffix in (".values", ".work")))
+
+    solve(plan, tell).close()
+    planned = scratch_bytes(rules, list(plan.pairs), plan.streamed, 4) - (1 << 26)
+    tiles = 4 * sum(len(Side(rules, f).class_start) * len(Side(rules, g).class_start) for f, g in plan.pairs)
+    assert planned * 0.8 < most <= planned + tiles
+    assert not list(tmp_path.glob("*.values"))
+
+
+def test_values_that_went_to_a_lost_database_are_missed(tmp_path):
+    plan = disk_plan(Rules(2, 10), tmp_path / "scratch", resume=True)
+
+    def tell(fraction: float, text: str) -> None:
+        if fraction > 0.9:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        solve(plan, tell, Collector(plan.rules))
+    with pytest.raises(ResourceError, match="a database that is not there any more"):
+        solve(plan, None, Collector(plan.rules))
+
+
 # what a scratch directory refuses
 
 
@@ -294,6 +393,8 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path, monkeypatch):
         ({"method": "thesis", "scratch": "x"}, "knows neither"),
         ({"method": "thesis", "board": "0/0"}, "knows neither"),
         ({"board": "8,9/0"}, "the game is over"),
+        ({"census": True}, "are taken from a scratch directory"),
+        ({"bits": 25}, "bits must be a whole number from 8 to 24, not 25"),
     ],
 )
 def test_plans_that_make_no_sense(options, part):

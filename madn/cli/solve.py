@@ -115,7 +115,7 @@ def solve(
     plan.check_memory()
     if out is not None and in_memory:
         _check_out(out, plan.disk_bytes)
-    click.echo(_plan_table(plan) + "\n", err=as_json)
+    click.echo(columns(_plan_rows(plan)) + "\n", err=as_json)
     result = _solve_in_memory(plan, out, as_json) if in_memory else _solve_from_disk(plan, out, policy, as_json)
     if as_json:
         print_json({**result, "out": out})
@@ -199,17 +199,28 @@ def _check_out(out: str, disk_bytes: int = 0) -> None:
 @solver_options
 @json_option
 def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
-    """Say what a solve would need, and do nothing.
+    """Say what a solve would need, and do nothing but a short measurement for the time it would take.
 
     Example: madn plan --pieces 3
     """
     from madn import solver
+    from madn.solver import estimate
 
-    wanted = solver.make_plan(Rules(pieces, squares), **settings)
+    rules = Rules(pieces, squares)
+    wanted = solver.make_plan(rules, **settings)
+    least = None
+    if wanted.method == "tiles":
+        least = solver.make_plan(rules, **{**settings, "scratch": settings["scratch"] or ".", "memory": 1})
+    seconds = estimate.seconds(wanted)
     if as_json:
-        print_json(_plan(wanted))
-    else:
-        click.echo(_plan_table(wanted))
+        from_disk = {"memory_bytes": least.memory_bytes, "scratch_bytes": least.scratch_bytes} if least else None
+        print_json({**_plan(wanted), "from_disk": from_disk, "seconds": seconds})
+        return
+    rows = _plan_rows(wanted)
+    if least and wanted.scratch is None:
+        sizes = f"{size(least.memory_bytes)} of memory or more, at most {size(least.scratch_bytes)} of scratch"
+        rows.append(("from disk", sizes))
+    click.echo(columns([*rows, ("time", f"about {duration(seconds)}")]))
 
 
 def _plan(plan: "Plan") -> dict[str, Any]:
@@ -231,10 +242,10 @@ def _plan(plan: "Plan") -> dict[str, Any]:
     }
 
 
-def _plan_table(plan: "Plan") -> str:
+def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
     scratch = [("scratch", f"at most {size(plan.scratch_bytes)}, {plural(len(plan.streamed), 'streamed component')}")]
     scratch = scratch if plan.scratch is not None else []
-    rows = [
+    return [
         ("game", game(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),
         ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
@@ -245,7 +256,6 @@ def _plan_table(plan: "Plan") -> str:
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
     ]
-    return columns(rows)
 
 
 def _result(solution: "Solution") -> dict[str, Any]:

@@ -151,9 +151,13 @@ class Workplace:
         """Remove the workplace and whatever is in it, unless it has become the database or is to be kept."""
         if self._locks:
             with suppress(OSError):  # what stays behind is cleared by the next writer
-                if not keep:
+                if not keep or self._just_begun():
                     _remove(self.part)
             self._leave()
+
+    def _just_begun(self) -> bool:
+        """Whether there is nothing but a task here."""
+        return os.listdir(self.part) == [JOURNAL] and self.journal.read_bytes().count(b"\n") <= 1
 
     def _leave(self) -> None:
         for lock in self._locks:

@@ -1,0 +1,150 @@
+"""Databases that grow beside a solve: any order, any cut, any stop, and the same content."""
+
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_store import Noise
+
+from madn import MadnError, Rules, open_database
+from madn.solver.zones import Run, Zones
+from madn.store import Rounded, verify_database, write_database
+from madn.store.blocks import FIXED32, quantised
+from madn.store.growing import GrowingDatabase, ValueMaker, growing_database
+
+RULES = Rules(2, 8)
+RUNS = [run for run in Zones(RULES).runs() if run.size]
+SOURCE = Noise(RULES)
+BLOCK = 70
+START = Zones(RULES).ranking.rank(1, 1)
+
+
+class StoppedError(Exception):
+    pass
+
+
+def opened(path: Path, **changes):
+    maker = changes.pop("maker", ValueMaker(RULES, FIXED32, FIXED32))
+    return growing_database(path, RULES, maker, {"solve": 1}, block_positions=BLOCK, **changes)
+
+
+def give(database: GrowingDatabase, run: Run, cuts: list[int]) -> None:
+    edges = [0, *sorted(cut % (run.size + 1) for cut in cuts), run.size]
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        values = SOURCE.raw[run.first + begin : run.first + end].copy()
+        database.take(run.first, run.size, run.first + begin, values)
+
+
+def digests(path: Path) -> list[tuple[int, int, int, str]]:
+    rows = sqlite3.connect(path / "catalogue.sqlite")
+    return rows.execute("SELECT profile, first_rank, count, digest FROM blocks ORDER BY block").fetchall()
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory) -> Path:
+    """A database whose runs came in the order of their IDs, each in one piece."""
+    path = tmp_path_factory.mktemp("plain") / "db"
+    with opened(path) as database:
+        for run in RUNS:
+            give(database, run, [])
+        database.publish({}, [("start", "0/0", START, float(FIXED32.wins(SOURCE.raw[START : START + 1])[0]))])
+    return path
+
+
+def test_it_holds_what_it_was_given(plain):
+    assert verify_database(plain).ok
+    with open_database(plain) as db:
+        found = db.win_many(np.arange(RULES.positions))
+    assert (found == FIXED32.wins(SOURCE.raw)).all()
+
+
+@settings(max_examples=25)
+@given(data=st.data())
+def test_order_and_cuts_do_not_matter(data, tmp_path_factory, plain):
+    path = tmp_path_factory.mktemp("growing") / "db"
+    cuts = {run: data.draw(st.lists(st.integers(0, 500), max_size=3)) for run in RUNS}
+    threads = data.draw(st.integers(1, 3))
+    with opened(path, threads=threads) as database:
+        for run in data.draw(st.permutations(RUNS)):
+            assert not database.has(run.first, run.size)
+            give(database, run, cuts[run])
+            database.settle()
+            assert database.has(run.first, run.size)
+        database.publish({}, [])
+    assert digests(path) == digests(plain)
+    assert verify_database(path).ok
+
+
+@settings(max_examples=25)
+@given(stops=st.lists(st.integers(0, len(RUNS)), min_size=1, max_size=4), damaged=st.booleans(), data=st.data())
+def test_stops_do_not_matter(stops, damaged, data, tmp_path_factory, plain):
+    path = tmp_path_factory.mktemp("stopped") / "db"
+    part = path.with_name(".db.madn-part")
+    for stop in stops:
+        with pytest.raises(StoppedError), opened(path) as database:
+            for run in RUNS[:stop]:
+                give(database, run, [33])
+                database.settle()
+            give(database, RUNS[-1], [40])  # not settled
+            raise StoppedError
+        assert not path.exists()
+        if damaged and (part / "journal").exists():  # the last lines of the journal, or of the blocks, are lost
+            file = part / data.draw(st.sampled_from(["journal", "values-0000.madn"]))
+            if file.exists():
+                whole = file.read_bytes()
+                file.write_bytes(whole[: data.draw(st.integers(len(whole) // 2, len(whole)))])
+    with opened(path) as database:
+        for run in RUNS:
+            give(database, run, [10, 50])
+        database.publish({}, [])
+    assert digests(path) == digests(plain)
+    assert verify_database(path).ok
+    assert not part.exists()
+
+
+def test_another_task_begins_anew(tmp_path):
+    with pytest.raises(StoppedError), opened(tmp_path / "db") as database:
+        give(database, RUNS[3], [])
+        database.settle()
+        raise StoppedError
+    maker = ValueMaker(RULES, FIXED32, quantised(16))
+    with opened(tmp_path / "db", maker=maker) as database:
+        assert not database.has(RUNS[3].first, RUNS[3].size)
+
+
+def test_nothing_is_left_of_work_that_did_not_begin(tmp_path):
+    with pytest.raises(StoppedError), opened(tmp_path / "db"):
+        raise StoppedError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_does_not_follow_is_refused(tmp_path):
+    run = max(RUNS, key=lambda run: run.size)
+    with pytest.raises(ValueError, match="are missing"), opened(tmp_path / "db") as database:
+        database.take(run.first, run.size, run.first + 1, SOURCE.raw[:10])
+    with pytest.raises(MadnError, match="has no end"), opened(tmp_path / "db") as database:
+        database.take(run.first, run.size, run.first, SOURCE.raw[:10])
+        database.publish({}, [])
+
+
+def test_rounding_on_the_way(tmp_path):
+    """The same blocks as from a source that rounds, and an error that says how far values are off."""
+    coarse = quantised(10)
+    with opened(tmp_path / "grown", maker=ValueMaker(RULES, FIXED32, coarse)) as database:
+        for run in RUNS:
+            give(database, run, [20])
+        database.publish({}, [("start", "0/0", START, float(FIXED32.wins(SOURCE.raw[START : START + 1])[0]))])
+    write_database(tmp_path / "written", Rounded(SOURCE, 10), {})
+    exact = FIXED32.wins(SOURCE.raw)
+    for name in ("grown", "written"):
+        assert verify_database(tmp_path / name).ok
+        with open_database(tmp_path / name) as db:
+            found = db.win_many(np.arange(RULES.positions))
+            error = np.abs(found - exact).max()
+            assert (found == coarse.wins(coarse.raws(exact))).all()
+            assert 0 < error <= 0.5 / 1023 * (1 + 1e-9)
+        stored = sqlite3.connect(tmp_path / name / "catalogue.sqlite").execute("SELECT max_error FROM encodings")
+        assert stored.fetchone()[0] == pytest.approx(error, rel=1e-12)
