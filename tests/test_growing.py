@@ -1,6 +1,7 @@
 """Databases that grow beside a solve: any order, any cut, any stop, and the same content."""
 
 import sqlite3
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ def opened(path: Path, **changes):
 
 def give(database: GrowingDatabase, run: Run, cuts: list[int]) -> None:
     edges = [0, *sorted(cut % (run.size + 1) for cut in cuts), run.size]
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         values = SOURCE.raw[run.first + begin : run.first + end].copy()
         database.take(run.first, run.size, run.first + begin, values)
 
@@ -41,6 +42,16 @@ def give(database: GrowingDatabase, run: Run, cuts: list[int]) -> None:
 def digests(path: Path) -> list[tuple[int, int, int, str]]:
     rows = sqlite3.connect(path / "catalogue.sqlite")
     return rows.execute("SELECT profile, first_rank, count, digest FROM blocks ORDER BY block").fetchall()
+
+
+def stopped(path: Path, stop: int) -> None:
+    """Give some runs and part of the last, and stop."""
+    with opened(path) as database:
+        for run in RUNS[:stop]:
+            give(database, run, [33])
+            database.settle()
+        give(database, RUNS[-1], [40])  # not settled
+        raise StoppedError
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +72,7 @@ def test_it_holds_what_it_was_given(plain):
     assert (found == FIXED32.wins(SOURCE.raw)).all()
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_order_and_cuts_do_not_matter(data, tmp_path_factory, plain):
     path = tmp_path_factory.mktemp("growing") / "db"
@@ -78,18 +89,14 @@ def test_order_and_cuts_do_not_matter(data, tmp_path_factory, plain):
     assert verify_database(path).ok
 
 
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(stops=st.lists(st.integers(0, len(RUNS)), min_size=1, max_size=4), damaged=st.booleans(), data=st.data())
 def test_stops_do_not_matter(stops, damaged, data, tmp_path_factory, plain):
     path = tmp_path_factory.mktemp("stopped") / "db"
     part = path.with_name(".db.madn-part")
     for stop in stops:
-        with pytest.raises(StoppedError), opened(path) as database:
-            for run in RUNS[:stop]:
-                give(database, run, [33])
-                database.settle()
-            give(database, RUNS[-1], [40])  # not settled
-            raise StoppedError
+        with pytest.raises(StoppedError):
+            stopped(path, stop)
         assert not path.exists()
         if damaged and (part / "journal").exists():  # the last lines of the journal, or of the blocks, are lost
             file = part / data.draw(st.sampled_from(["journal", "values-0000.madn"]))
@@ -106,10 +113,8 @@ def test_stops_do_not_matter(stops, damaged, data, tmp_path_factory, plain):
 
 
 def test_another_task_begins_anew(tmp_path):
-    with pytest.raises(StoppedError), opened(tmp_path / "db") as database:
-        give(database, RUNS[3], [])
-        database.settle()
-        raise StoppedError
+    with pytest.raises(StoppedError):
+        stopped(tmp_path / "db", 5)
     maker = ValueMaker(RULES, FIXED32, quantised(16))
     with opened(tmp_path / "db", maker=maker) as database:
         assert not database.has(RUNS[3].first, RUNS[3].size)
@@ -123,11 +128,12 @@ def test_nothing_is_left_of_work_that_did_not_begin(tmp_path):
 
 def test_what_does_not_follow_is_refused(tmp_path):
     run = max(RUNS, key=lambda run: run.size)
-    with pytest.raises(ValueError, match="are missing"), opened(tmp_path / "db") as database:
-        database.take(run.first, run.size, run.first + 1, SOURCE.raw[:10])
-    with pytest.raises(MadnError, match="has no end"), opened(tmp_path / "db") as database:
+    with opened(tmp_path / "db") as database:
+        with pytest.raises(ValueError, match="are missing"):
+            database.take(run.first, run.size, run.first + 1, SOURCE.raw[:10])
         database.take(run.first, run.size, run.first, SOURCE.raw[:10])
-        database.publish({}, [])
+        with pytest.raises(MadnError, match="has no end"):
+            database.publish({}, [])
 
 
 def test_rounding_on_the_way(tmp_path):
