@@ -104,14 +104,10 @@ CONTRACT = {
     "serve DB --port 0": "address databases",
 }
 
-# What takes long is computed once: what both tests of such a line need stays in one process.
-LINES = [
-    pytest.param(line, marks=pytest.mark.xdist_group(line) if line.startswith("reproduce") else ()) for line in CONTRACT
-]
-
 
 @cache
 def computed(subject: str, full: bool) -> list[Fact]:
+    """The facts of `madn reproduce`, which take long: computed once for both forms of the answer."""
     return list(facts(subject, full))
 
 
@@ -138,9 +134,9 @@ def test_the_contract_below_is_for_every_command() -> None:
     assert {line.split()[0] for line in CONTRACT} == set(commands.commands)
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_every_command_has_the_fields_of_the_contract_and_they_are_documented(
-    line: str, answer: Any, command_line: Any
+@pytest.mark.parametrize("line", CONTRACT)
+def test_every_command_has_the_fields_of_the_contract_documented_and_a_table_for_people(
+    line: str, run: Run, answer: Any, command_line: Any
 ) -> None:
     found = fields(answer(*command_line(line)))
     assert set(CONTRACT[line].split()) <= found
@@ -149,10 +145,6 @@ def test_every_command_has_the_fields_of_the_contract_and_they_are_documented(
     section = document.read_text(encoding="utf-8").split(f"\n## madn {name}\n")[1].split("\n## ")[0]
     for field in found:
         assert f"`{field}`" in section, f"docs/cli.md does not explain {field} of madn {name}"
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_every_command_has_a_table_for_people(line: str, run: Run, command_line: Any) -> None:
     status, out, err = run(*command_line(line))
     assert (status, err) == (0, "")
     assert out.isascii()
