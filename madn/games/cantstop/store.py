@@ -224,7 +224,8 @@ def _read_catalogue(path: Path) -> tuple[CantStop, dict[str, Any], list[BlockFil
         distrust(connection)
         found = tables(connection)
         if CANTSTOP not in found:
-            raise RulesMismatchError("a database of madn, but not of Can't Stop")
+            wrong = RulesMismatchError if "rules" in found else CorruptBlockError
+            raise wrong("a database of madn, but not of Can't Stop")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != FORMAT:
             age = "new, install a newer madn" if version > FORMAT else "old, solve it again"
