@@ -18,7 +18,7 @@ class IllegalMoveError(MadnError, ValueError):
 
 
 class RulesMismatchError(MadnError, ValueError):
-    """The board was made for other rules than the database."""
+    """The board was made for other rules than the database, or the database is of another game."""
 
 
 class MissingBlockError(MadnError, KeyError):

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 import shutil
 import sqlite3
 from functools import cache
@@ -22,6 +23,7 @@ from madn.errors import (
     InvalidRulesError,
     MadnError,
     ResourceError,
+    RulesMismatchError,
 )
 from madn.games.cantstop import (
     CantStop,
@@ -649,8 +651,47 @@ def test_bad_input_is_one_line(
 def test_a_database_of_ludo_is_told_apart(tmp_path: Path) -> None:
     from importlib.resources import files
 
-    with pytest.raises(CorruptBlockError, match="not of Can't Stop"):
+    with pytest.raises(RulesMismatchError, match="not of Can't Stop"):
         open_database(Path(str(files("madn").joinpath("data", "two-pieces"))))
     shutil.copytree(str(files("madn").joinpath("data", "two-pieces")), tmp_path / "ludo")
     write_database(tmp_path / "ludo", solved(CantStop(2, 1, to_win=2)))  # a database may take the place of another
     assert open_database(tmp_path / "ludo").game == CantStop(2, 1, to_win=2)
+
+
+def test_info_describes_a_database(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    solution = solved(CantStop(3, 1))
+    assert main(["info", str(database), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == open_database(database).info()
+    assert found["game"] == "cantstop"
+    assert found["rules"] == {"sides": 3, "shortest": 1, "difference": 2, "to_win": 3}
+    assert (found["components"], found["positions"]) == PRINTED[3, 1]
+    assert found["first_player"] == solution.first_player
+    assert found["blocks"] == -(-len(solution.values[0]) // store.BLOCK)
+    assert found["bytes"] == sum(path.stat().st_size for path in database.iterdir())
+    assert found["provenance"]["iterations"] == solution.iterations
+    page = (Path(__file__).resolve().parent.parent / "docs" / "cli.md").read_text(encoding="utf-8")
+    section = page.split("\n## madn info\n")[1].split("\n## ")[0]
+    assert all(f"`{field}`" in section for field in found)
+    assert main(["info", str(database)]) == 0
+    out = capsys.readouterr().out
+    assert out.isascii()
+    assert max(map(len, out.splitlines())) < 100
+    assert re.search(r"^game +Can't Stop: 3-sided dice, shortest column 1, ", out, re.MULTILINE)
+
+
+def test_info_says_what_is_wrong_with_a_database(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damage(database, "UPDATE provenance SET value = '1e999' WHERE name = 'seconds'")
+    assert main(["info", str(database)]) == 3
+    assert "the provenance holds the number 1e999" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("line", ["win DB 0/0", "analyse DB 0/0", "verify DB", "compress DB NEW", "serve DB --port 0"])
+def test_a_question_about_ludo_is_told_who_answers(
+    line: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.replace("DB", str(database)).replace("NEW", str(tmp_path / "new")).split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert len(err.splitlines()) == 1
+    assert "a database of Can't Stop; madn info and madn cantstop --db read it" in err

@@ -95,7 +95,8 @@ def disk_plan(rules: Rules, scratch: Path, **changes) -> Plan:
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 @pytest.mark.parametrize("representation", ["float64", "fixed32"])
 def test_from_disk_as_in_memory(rules, representation, tmp_path):
-    changes = {"representation": representation, "tolerance": 1e-15 if representation == "float64" else 1e-8}
+    tolerance = 1e-15 if representation == "float64" and rules.pieces < 4 else 1e-8
+    changes = {"representation": representation, "tolerance": tolerance}
     inside = solve(replace(make_plan(rules, threads=1), **changes))
     collector = Collector(rules, representation)
     outside = solve(replace(disk_plan(rules, tmp_path), threads=2, **changes), None, collector)
@@ -179,7 +180,7 @@ def test_kill_9_at_random_moments(tmp_path):
     assert main([*game, "--out", str(plain), "--scratch", str(tmp_path / "other")]) == 0
     args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--resume", "--memory", f"{limit}"]
     moments = random.Random(7)
-    kills, longest = 0, 2.0
+    kills, longest = 0, 1.0
     while kills < 20:
         worker = subprocess.Popen([sys.executable, "-c", WORKER, *args], stdout=subprocess.PIPE, text=True)
         assert worker.stdout
@@ -189,7 +190,7 @@ def test_kill_9_at_random_moments(tmp_path):
         except subprocess.TimeoutExpired:
             worker.send_signal(signal.SIGKILL)
             kills += 1
-            longest = min(6.0, longest * 1.1)
+            longest = min(3.0, longest * 1.1)
             if disturbed.exists():
                 assert main(["win", str(disturbed), "0/0"]) == 0
         else:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from madn.cli.options import memory_bytes
-from madn.cli.output import columns, duration, json_option, percent, plural, print_json
+from madn.cli.output import cantstop_game, columns, duration, json_option, percent, plural, print_json
 from madn.cli.progress import ProgressBar
 from madn.errors import RulesMismatchError
 
@@ -136,9 +136,8 @@ def _facts(game: "CantStop", first_player: float, seconds: float | None) -> dict
 
 
 def _rows(fields: dict[str, Any]) -> list[tuple[str, str]]:
-    dice, extra = f"{fields['sides']}-sided dice", f"{fields['to_win']} columns to win"
     return [
-        ("game", f"{dice}, shortest column {fields['shortest']}, difference {fields['difference']}, {extra}"),
+        ("game", cantstop_game(fields)),
         ("components", f"{fields['components']:,}"),
         ("positions", f"{fields['positions']:,}"),
         ("first player", f"{fields['first_player']:.10f}"),

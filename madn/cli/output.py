@@ -21,6 +21,12 @@ def game(rules: Rules) -> str:
     return f"{plural(rules.pieces, 'piece')} a side, {rules.squares} squares"
 
 
+def cantstop_game(rules: Mapping[str, int]) -> str:
+    """The rules of Can't Stop for a person."""
+    board = f"shortest column {rules['shortest']}, difference {rules['difference']}"
+    return f"{rules['sides']}-sided dice, {board}, {rules['to_win']} columns to win"
+
+
 def plural(count: int, noun: str) -> str:
     """A number and what is counted: `1 thread`, `1,234 threads`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -6,8 +6,8 @@ import click
 
 from madn.board import Board
 from madn.cli.options import board_argument, database_argument, roll_argument
-from madn.cli.output import columns, game, json_option, percent, print_json, size
-from madn.errors import IllegalMoveError
+from madn.cli.output import cantstop_game, columns, game, json_option, percent, print_json, size
+from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
@@ -28,26 +28,53 @@ def info(db: str, as_json: bool) -> None:
 
     Example: madn info two
     """
-    with _open(db) as database:
-        facts = database.info()
+    try:
+        facts, rows = _ludo(db)
+    except RulesMismatchError:  # the other game that has databases
+        facts, rows = _cantstop(db)
     if as_json:
         print_json(facts)
         return
-    rules = facts["rules"]
+    made = [(name, _short(value)) for name, value in facts["provenance"].items()]
+    click.echo(columns(rows))
+    click.echo("\nHow it was made:\n" + columns([row for row in made if row[1]]))
+
+
+Described = tuple[dict[str, Any], list[tuple[str, str]]]  # the facts, and their table for a person
+
+
+def _ludo(db: str) -> Described:
+    with _open(db) as database:
+        facts = {"game": "ludo", **database.info()}
     rows = [
-        ("game", game(Rules(**rules))),
+        ("game", game(Rules(**facts["rules"]))),
         ("positions", f"{facts['positions']:,}"),
         ("blocks", f"{facts['blocks']:,}"),
         ("size", size(facts["bytes"])),
-        ("format", facts["format"]),
+        ("format", str(facts["format"])),
         ("values", facts["values"]),
         ("bits", f"{facts['bits_per_position']:.3f} for each position"),
         *_measured(facts),
     ]
     rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
-    made = [(name, _short(value)) for name, value in facts["provenance"].items()]
-    click.echo(columns(rows))
-    click.echo("\nHow it was made:\n" + columns([row for row in made if row[1]]))
+    return facts, rows
+
+
+def _cantstop(db: str) -> Described:
+    from madn.games.cantstop import open_database
+
+    facts = open_database(db).info()
+    rows = [
+        ("game", f"Can't Stop: {cantstop_game(facts['rules'])}"),
+        ("components", f"{facts['components']:,}"),
+        ("positions", f"{facts['positions']:,}"),
+        ("blocks", f"{facts['blocks']:,}"),
+        ("size", size(facts["bytes"])),
+        ("format", str(facts["format"])),
+        ("values", facts["values"]),
+        ("first player", f"{facts['first_player']:.10f}"),
+    ]
+    return facts, rows
 
 
 def _measured(facts: dict[str, Any]) -> list[tuple[str, str]]:

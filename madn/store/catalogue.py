@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError, MadnError
+from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError, MadnError, RulesMismatchError
 from madn.rules import Rules
 from madn.store import schema
 from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICY
@@ -29,6 +29,7 @@ from madn.store.records import (
     profile_rows,
 )
 
+CANTSTOP = "cantstop"  # the table that only databases of Can't Stop have
 MAX_FRAME = 1 << 24  # a reader refuses longer frames: more than any block of MAX_BLOCK_POSITIONS needs
 
 
@@ -127,10 +128,10 @@ def read_catalogue(directory: Path) -> tuple[Catalogue, BlockTable]:
 
 
 def _read(connection: sqlite3.Connection) -> Catalogue:
+    distrust(connection)
+    if CANTSTOP in tables(connection):
+        raise RulesMismatchError("a database of Can't Stop; madn info and madn cantstop --db read it")
     format_version = _checked_format(connection)
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA cell_size_check = ON")
-    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
     _check_ordinary(connection)
     rules = _read_rules(connection)
     profiles = [tuple(row.values()) for row in profile_rows(rules)]
@@ -145,7 +146,7 @@ def _read(connection: sqlite3.Connection) -> Catalogue:
         profiles=tuple(rules.profiles()),
         first_ids=np.array([row[5] for row in profiles], np.int64),
         sizes=np.array([row[6] for row in profiles], np.int64),
-        provenance={name: _json(text) for name, text in _rows(connection, "name, value", "provenance", "tt")},
+        provenance={name: finite_json(text) for name, text in _rows(connection, "name, value", "provenance", "tt")},
         encodings=_read_encodings(connection),
         files=_read_files(connection),
         boards=tuple(NamedBoard(*row) for row in boards),
@@ -176,9 +177,21 @@ def _block_table(catalogue: Catalogue, first: int, rows: list[Any]) -> BlockTabl
     )
 
 
-def _checked_format(connection: sqlite3.Connection) -> int:
+def distrust(connection: sqlite3.Connection) -> None:
+    """Check that a file says it is a catalogue of madn, and let nothing else that it says be carried out."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != schema.APPLICATION_ID:
         raise CorruptBlockError("not a catalogue of madn")
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
+
+
+def tables(connection: sqlite3.Connection) -> dict[str, str]:
+    """The definitions of the tables, by name."""
+    return dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' LIMIT 100"))
+
+
+def _checked_format(connection: sqlite3.Connection) -> int:
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     if version > schema.FORMAT:
         raise FormatVersionError(
@@ -193,7 +206,7 @@ def _checked_format(connection: sqlite3.Connection) -> int:
 
 def _check_ordinary(connection: sqlite3.Connection) -> None:
     """Check that the tables are the ones we write: a view could make more rows than the file has."""
-    found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' LIMIT 100"))
+    found = tables(connection)
     for table, columns in schema.TABLES.items():
         if found.get(table) != f"CREATE TABLE {table} ({columns}) STRICT":
             raise CorruptBlockError(f"there is no table {table} as it should be")
@@ -211,7 +224,7 @@ def _rows(connection: sqlite3.Connection, columns: str, tail: str, types: str) -
     return rows
 
 
-def _json(text: str) -> Any:
+def finite_json(text: str) -> Any:
     """Read JSON whose numbers can all be written as JSON again: none is infinite or no number."""
 
     def finite(number: str) -> float:

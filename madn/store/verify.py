@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from madn._core import Ranking
 from madn.board import Board
-from madn.errors import CorruptBlockError, MadnError
+from madn.errors import CorruptBlockError, MadnError, RulesMismatchError
 from madn.store import blocks
 from madn.store.catalogue import CatalogueFile, one_line, read_catalogue
 from madn.store.frames import in_order
@@ -83,6 +83,8 @@ def verify_database(
             if deep and report.ok and not reader.policy:
                 ids = _wanted(table, sample, seed)
                 _check_values(reader, ids, report, lambda part, text: say(share + share * part, text))
+    except RulesMismatchError:  # of another game: nothing is damaged
+        raise
     except (MadnError, OSError) as error:
         report.damaged.append(str(error))
     return report

@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 import zstandard
 
-from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError, MadnError
+from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError, MadnError, RulesMismatchError
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.solver import Solution, needed_memory
 from madn.store.blocks import decompress
-from madn.store.catalogue import one_line
+from madn.store.catalogue import CANTSTOP, distrust, finite_json, one_line, tables
 from madn.store.frames import FrameFiles, in_order, writing
 from madn.store.place import workplace
-from madn.store.records import CATALOGUE, BlockFile, block_file_name, frame_digest
+from madn.store.records import CATALOGUE, SUMS, BlockFile, block_file_name, frame_digest
 from madn.store.schema import APPLICATION_ID
 
 FORMAT = 1  # of these databases; in the header of the SQLite file, as user_version
@@ -179,6 +179,22 @@ class Database:
                 self._cache.popitem(last=False)
         return values
 
+    def info(self) -> dict[str, Any]:
+        """What is in the database and how it was made; everything in it can go into JSON."""
+        files = [self.directory / name for name in (CATALOGUE, SUMS, *(file.name for file in self._files))]
+        return {
+            "game": "cantstop",
+            "rules": asdict(self.game),
+            "components": self.game.components,
+            "positions": self.game.positions,
+            "blocks": len(self._blocks),
+            "bytes": sum(path.stat().st_size for path in files if path.exists()),
+            "format": FORMAT,
+            "values": "float64",
+            "first_player": self.first_player,
+            "provenance": self.provenance,
+        }
+
     def verify(self) -> None:
         """Read every block; raises `CorruptBlockError` for the first that is wrong."""
         for number in range(len(self._blocks)):
@@ -205,14 +221,11 @@ def _read_catalogue(path: Path) -> tuple[CantStop, dict[str, Any], list[BlockFil
         raise CorruptBlockError("not an ordinary file")
     uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
-        if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            raise CorruptBlockError("not a catalogue of madn")
-        connection.execute("PRAGMA trusted_schema = OFF")
-        connection.execute("PRAGMA cell_size_check = ON")
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
-        found = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' LIMIT 100"))
-        if "cantstop" not in found:
-            raise CorruptBlockError("a database of madn, but not of Can't Stop")
+        distrust(connection)
+        found = tables(connection)
+        if CANTSTOP not in found:
+            wrong = RulesMismatchError if "rules" in found else CorruptBlockError
+            raise wrong("a database of madn, but not of Can't Stop")
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != FORMAT:
             age = "new, install a newer madn" if version > FORMAT else "old, solve it again"
@@ -221,7 +234,8 @@ def _read_catalogue(path: Path) -> tuple[CantStop, dict[str, Any], list[BlockFil
             if found.get(table) != f"CREATE TABLE {table} ({columns}) STRICT":
                 raise CorruptBlockError(f"there is no table {table} as it should be")
         game = _read_rules(connection)
-        provenance = {name: json.loads(text) for name, text in connection.execute("SELECT name, value FROM provenance")}
+        made = connection.execute("SELECT name, value FROM provenance")
+        provenance = {name: finite_json(text) for name, text in made}
         files = [BlockFile(*row) for row in connection.execute("SELECT * FROM files ORDER BY file")]
         blocks = connection.execute("SELECT * FROM blocks ORDER BY block").fetchall()
     return game, provenance, files, blocks
