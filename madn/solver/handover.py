@@ -33,9 +33,14 @@ class HandOver:
         self.zones = Zones(self.plan.rules)
         self.shift = 0.5 if self.plan.representation == "float64" else 0.0
         self.unit = 2.0 * HALF[self.plan.representation]
+        self.held = 0
 
-    def pair(self, pair: tuple[int, int], tell: Callable[[float], None]) -> dict[str, Any]:
-        """Hand over a component that is solved, unless an earlier run did; return what is known of it then."""
+    def pair(self, pair: tuple[int, int], held: int, tell: Callable[[float], None]) -> dict[str, Any]:
+        """Hand over a component that is solved, unless an earlier run did; return what is known of it then.
+
+        `held` bytes of memory are taken by other components.
+        """
+        self.held = held
         sides = [pair] if pair[0] == pair[1] else [pair, pair[::-1]]
         runs = [run for own, other in sides for run in self.zones.runs_of(own, other)]
         earlier = self.scratch.stored(pair)
@@ -168,4 +173,4 @@ class HandOver:
     def _room(self, own: int, other: int, census: bool) -> int:
         """Bytes for positions in the order of their IDs."""
         taken = rows_at_hand(self.plan.rules, own, other, census) * ITEM[self.plan.representation]
-        return max(LEAST_ROOM, self.plan.memory_bytes - BASE_MEMORY - ENCODING - taken)
+        return max(LEAST_ROOM, self.plan.memory_bytes - BASE_MEMORY - ENCODING - self.held - taken)

@@ -46,8 +46,11 @@ def solve(plan: Plan, progress: Callable[[float, str], None], receiver: Receiver
 
             if handover:
                 figures.append(_solve_pair(plan, pair, sides, solved, scratch, lambda part: tell(SOLVING * part)))
-                solved.clear()
-                counted.append(handover.pair(pair, lambda part: tell(SOLVING + (1 - SOLVING) * part)))
+                held = sum(m.L.nbytes + m.R.nbytes for m in solved.values())
+                if held > plan.memory_bytes // 4:
+                    solved.clear()
+                    held = 0
+                counted.append(handover.pair(pair, held, lambda part: tell(SOLVING + (1 - SOLVING) * part)))
             else:
                 figures.append(_solve_pair(plan, pair, sides, solved, scratch, tell))
         if handover:
