@@ -199,7 +199,9 @@ def _check_out(out: str, disk_bytes: int = 0) -> None:
 @solver_options
 @json_option
 def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
-    """Say what a solve would need, and do nothing but a short measurement for the time it would take.
+    """Say what a solve would need, and do nothing.
+
+    The time is estimated from a measurement that takes a moment.
 
     Example: madn plan --pieces 3
     """
@@ -314,5 +316,5 @@ def _provenance(solution: "Solution") -> dict[str, Any]:
     return {
         "command": "solve",
         "versions": {**versions, "compiler": compiler()},
-        **{name: value for name, value in _result(solution).items() if name not in elsewhere},
+        **{name: value for name, value in _result(solution).items() if name not in elsewhere and value is not None},
     }
