@@ -23,7 +23,7 @@ from hardware import hardware
 from madn import Rules
 from madn.cli.options import memory_bytes
 from madn.cli.progress import ProgressBar
-from madn.cli.solve import _named_boards, _provenance, _result
+from madn.cli.solved import named_boards, provenance, result
 from madn.solver import Plan, make_plan, solve
 from madn.store.blocks import BLOCK_POSITIONS, ENCODINGS, Array, quantised
 from madn.store.growing import GrowingDatabase, Made, Maker, PolicyMaker, ValueMaker, growing_database
@@ -139,7 +139,7 @@ def main() -> None:
         meter = Meter(Path(f"{arguments.out}.meter"), stack.enter_context(ProgressBar("solving")))
         solution = solve(plan, meter, databases)
         samples = {"whole": sampled(databases.whole), "policy": sampled(databases.policy)}
-        databases.values.publish(_provenance(solution), _named_boards(solution))
+        databases.values.publish(provenance(solution), named_boards(solution))
         processes = meter.note()
         solution.clear_scratch()
         solution.close()
@@ -165,7 +165,7 @@ def main() -> None:
                 "share_of_rolls_with_a_choice": census.decisions / census.positions / 6,
                 "share_of_decisions_with_one_best_move": census.unique / census.decisions,
                 "mean_cost_of_the_second_best_move": census.cost / census.decisions,
-                "result": _result(solution),
+                "result": result(solution),
             },
             indent=2,
         )

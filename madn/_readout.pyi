@@ -3,7 +3,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def turn(matrix: NDArray[Any], rows: int, columns: int, out: NDArray[Any], first: int = 0, stride: int = 0) -> None: ...
+def turn(
+    matrix: NDArray[Any],
+    rows: int,
+    columns: int,
+    out: NDArray[Any],
+    first: int = 0,
+    stride: int = 0,
+    threads: int = 1,
+) -> None: ...
 def unfold(
     L: NDArray[Any],
     R: NDArray[Any],
@@ -11,6 +19,7 @@ def unfold(
     first: NDArray[np.int32],
     full_l: NDArray[Any],
     full_r: NDArray[Any],
+    threads: int = 1,
 ) -> None: ...
 def copy_rows(
     here: NDArray[Any],

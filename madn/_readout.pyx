@@ -17,41 +17,51 @@ cdef enum:
 
 
 def turn(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first=0,
-         int64_t stride=0):
+         int64_t stride=0, int threads=1):
     """out[column][row] = -matrix[row][column]: the same values with the other side as rows.
 
-    Row 0 of `out` begins at `first`, the next `stride` later (by default `rows`). One thread: two took twice as long,
-    writing to the same pages.
+    Row 0 of `out` begins at `first`, the next `stride` later (by default `rows`). Each thread writes rows of its own.
     """
-    cdef int64_t r, c, a, b
+    cdef int64_t block
     if stride == 0:
         stride = rows
     if rows * columns > matrix.shape[0] or first < 0 or stride < rows:
         raise ValueError("the matrix is smaller than rows times columns")
     if rows > 0 and columns > 0 and first + (columns - 1) * stride + rows > out.shape[0]:
         raise ValueError("the turned matrix does not fit")
-    with nogil:
-        for r in range(0, rows, 32):
-            for c in range(0, columns, 32):
-                for b in range(c, min(columns, c + TILE)):
-                    for a in range(r, min(rows, r + TILE)):
-                        out[first + b * stride + a] = -matrix[a * columns + b]
+    for block in prange((columns + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
+        turn_block(matrix, rows, columns, out, first, stride, TILE * block, min(columns, TILE * (block + 1)))
+
+
+cdef void turn_block(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first,
+                     int64_t stride, int64_t begin, int64_t end) noexcept nogil:
+    """Columns begin..end-1."""
+    cdef int64_t r, a, b
+    for r in range(0, rows, 32):
+        for b in range(begin, end):
+            for a in range(r, min(rows, r + TILE)):
+                out[first + b * stride + a] = -matrix[a * columns + b]
 
 
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,
-           value_t[::1] full_l, value_t[::1] full_r):
+           value_t[::1] full_l, value_t[::1] full_r, int threads=1):
     """Make full square matrices of mirrored ones, which keep row a only from column first[a] on."""
-    cdef int64_t n = start.shape[0], a, b
+    cdef int64_t n = start.shape[0], a
     if n * n > min(full_l.shape[0], full_r.shape[0]):
         raise ValueError("the full matrices are too small")
-    with nogil:
-        for a in range(n):
-            for b in range(first[a], n):
-                full_l[a * n + b] = L[start[a] + b]
-                full_r[a * n + b] = R[start[a] + b]
-            for b in range(first[a]):
-                full_l[a * n + b] = -R[start[b] + a]
-                full_r[a * n + b] = -L[start[b] + a]
+    for a in prange(n, nogil=True, num_threads=threads, schedule="static"):
+        unfold_row(L, R, start, first[a], full_l, full_r, a, n)
+
+
+cdef void unfold_row(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, int64_t first,
+                     value_t[::1] full_l, value_t[::1] full_r, int64_t a, int64_t n) noexcept nogil:
+    cdef int64_t b
+    for b in range(first):
+        full_l[a * n + b] = -R[start[b] + a]
+        full_r[a * n + b] = -L[start[b] + a]
+    for b in range(first, n):
+        full_l[a * n + b] = L[start[a] + b]
+        full_r[a * n + b] = R[start[a] + b]
 
 
 def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[::1] from_column,

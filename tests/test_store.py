@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -498,3 +499,17 @@ def test_a_value_that_is_no_probability_is_not_stored(tmp_path: Path) -> None:
     source.raw[:] = 1.5
     with pytest.raises(MadnError, match="not a probability"):
         write_database(tmp_path / "db", source, {})
+
+
+def test_disks_that_are_too_small_are_named(tmp_path, monkeypatch):
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "scratch" / "000.values").write_bytes(b"x" * 600)
+    (tmp_path / ".db.madn-part").mkdir()
+    (tmp_path / ".db.madn-part" / "values-0000.madn").write_bytes(b"x" * 50)
+    free = 1000
+    monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
+    needs = [(tmp_path / "scratch", 1200), (tmp_path / "db", 450)]
+    place.check_room(needs)  # 600 and 400 are still to be written
+    free = 999
+    with pytest.raises(ResourceError, match=r"scratch, .*db: 1,000 bytes are needed, 999 are free on this disk"):
+        place.check_room(needs)

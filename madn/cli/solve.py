@@ -1,6 +1,5 @@
 """Commands that solve a game, or say what solving it would need: `solve`, `plan`."""
 
-import platform
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
@@ -8,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import columns, duration, game, json_option, percent, plural, print_json, size
+from madn.cli.output import columns, duration, game, json_option, plural, print_json, size
 from madn.cli.progress import ProgressBar
+from madn.cli.solved import named_boards, open_databases, provenance, result, result_table
 from madn.rules import Rules
 
 if TYPE_CHECKING:
-    from madn.solver import Plan, Solution
-    from madn.store.receiver import Databases
+    from madn.solver import Plan
+
+POLICY_BYTES = 0.2  # a position, at the most, in a database of best moves
 
 
 def solver_options(command: Function) -> Function:
@@ -116,9 +117,9 @@ def solve(
     if out is not None and in_memory:
         _check_out(out, plan.disk_bytes)
     click.echo(columns(_plan_rows(plan)) + "\n", err=as_json)
-    result = _solve_in_memory(plan, out, as_json) if in_memory else _solve_from_disk(plan, out, policy, as_json)
+    found = _solve_in_memory(plan, out, as_json) if in_memory else _solve_from_disk(plan, out, policy, as_json)
     if as_json:
-        print_json({**result, "out": out})
+        print_json({**found, "out": out})
     elif out is not None:
         click.echo(f"\nThe database is in {out}")
 
@@ -131,62 +132,34 @@ def _solve_in_memory(plan: "Plan", out: str | None, as_json: bool) -> dict[str, 
     with ProgressBar("solving") as bar:
         solution = solver.solve(plan, bar)
     if not as_json:
-        click.echo(_result_table(solution))
+        click.echo(result_table(solution))
     if out is not None:
         with ProgressBar("writing") as bar:
             source = solution if plan.bits is None else Rounded(solution, plan.bits)
-            write_database(out, source, _provenance(solution), bar)
-    return _result(solution)
+            write_database(out, source, provenance(solution), bar)
+    return result(solution)
 
 
 def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json: bool) -> dict[str, Any]:
     """Solve, and let the databases grow with every component that is solved."""
     from madn import solver
+    from madn.store.place import check_room
 
+    assert plan.scratch is not None
+    needs = [(plan.scratch, plan.scratch_bytes)]
+    needs += [(out, plan.disk_bytes)] if out is not None else []
+    needs += [(policy, int(plan.positions * POLICY_BYTES))] if policy is not None else []
+    check_room(needs)
     with ExitStack() as stack:
-        databases = _databases(stack, plan, out, policy)
+        databases = open_databases(stack, plan, out, policy)
         with ProgressBar("solving") as bar:
             solution = solver.solve(plan, bar, databases)
         if not as_json:
-            click.echo(_result_table(solution))
-        databases.publish(_provenance(solution), _named_boards(solution))
+            click.echo(result_table(solution))
+        databases.publish(provenance(solution), named_boards(solution))
         solution.clear_scratch()
         solution.close()
-    return _result(solution)
-
-
-def _databases(stack: ExitStack, plan: "Plan", out: str | None, policy: str | None) -> "Databases":
-    """The databases that the solve fills, as far as an earlier run filled them."""
-    from madn.store.blocks import ENCODINGS, quantised
-    from madn.store.growing import Maker, PolicyMaker, ValueMaker, growing_database
-    from madn.store.receiver import Databases
-
-    given = ENCODINGS[plan.representation]
-    encoding = given if plan.bits is None else quantised(plan.bits)
-    makers: list[tuple[str | None, Maker]] = [
-        (out, ValueMaker(plan.rules, given, encoding)),
-        (policy, PolicyMaker(plan.rules)),
-    ]
-    grown = [
-        stack.enter_context(growing_database(path, plan.rules, maker, plan.task(), threads=plan.threads))
-        if path is not None
-        else None
-        for path, maker in makers
-    ]
-    return Databases(*grown)
-
-
-def _named_boards(solution: "Solution") -> list[tuple[str, str, int, float]]:
-    """The start, the best and the worst board: name, board, ID, value."""
-    from madn._core import Ranking
-    from madn.board import Board
-
-    rules = solution.rules
-    ranking = Ranking(rules.pieces, rules.squares)
-    named = [("best", solution.max_board, solution.max), ("worst", solution.min_board, solution.min)]
-    if solution.start is not None:
-        named.insert(0, ("start", Board.start(rules), solution.start))
-    return [(name, str(board), ranking.rank(*board.masks), win) for name, board, win in named]
+    return result(solution)
 
 
 def _check_out(out: str, disk_bytes: int = 0) -> None:
@@ -258,63 +231,3 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
     ]
-
-
-def _result(solution: "Solution") -> dict[str, Any]:
-    plan = solution.plan
-    return {
-        "pieces": plan.rules.pieces,
-        "squares": plan.rules.squares,
-        "positions": plan.positions,
-        "components": plan.components,
-        "sweeps": solution.sweeps,
-        "updates": solution.updates,
-        "seconds": solution.seconds,
-        "threads": solution.threads,
-        "residual": solution.residual,
-        "residual_board": str(solution.residual_board),
-        "start": solution.start,
-        "for": plan.board,
-        "win": solution.win,
-        "min": solution.min,
-        "max": solution.max,
-        "min_board": str(solution.min_board),
-        "max_board": str(solution.max_board),
-        "method": plan.method,
-        "representation": plan.representation,
-        "tolerance": plan.tolerance,
-        "sweeps_per_component": [
-            {"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component
-        ],
-        "census": solution.census.written() if solution.census else None,
-    }
-
-
-def _result_table(solution: "Solution") -> str:
-    plan = solution.plan
-    asked = f"{percent(solution.win)}  {plan.board}" if plan.board else ""
-    rows = [
-        ("for", asked) if asked else ("start", f"{percent(solution.win)}  0/0"),
-        ("smallest", f"{percent(solution.min)}  {solution.min_board}"),
-        ("largest", f"{percent(solution.max)}  {solution.max_board}"),
-        ("residual", f"{solution.residual:.2g}  {solution.residual_board}"),
-        ("sweeps", f"{solution.sweeps:,}, {solution.updates:,} position updates"),
-        ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
-    ]
-    return columns(rows)
-
-
-def _provenance(solution: "Solution") -> dict[str, Any]:
-    """How the values were made, for the catalogue; the boards it names are in a table of their own."""
-    import numpy
-
-    import madn
-    from madn._core import compiler
-
-    elsewhere = {"pieces", "squares", "positions", "start", "min", "max", "min_board", "max_board", "win"}
-    versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
-    return {
-        "command": "solve",
-        "versions": {**versions, "compiler": compiler()},
-        **{name: value for name, value in _result(solution).items() if name not in elsewhere and value is not None},
-    }

@@ -146,7 +146,7 @@ class Component:
             yield end, self.kernel.run(first, end, threads, examine, skip_below)
             first = end
 
-    def results(self) -> dict[tuple[int, int], Matrices]:
+    def results(self, threads: int) -> dict[tuple[int, int], Matrices]:
         """What later components and the answer read: full matrices with either side as rows, where they are needed.
 
         Nothing moves into an empty finish zone, so matrices with that side as rows are needed only when both are.
@@ -157,11 +157,11 @@ class Component:
             return {(f, g): m}
         if self.mirrored:
             square = Matrices.full(n, n, self.representation)
-            _readout.unfold(m.L, m.R, m.start, m.first, square.L, square.R)
+            _readout.unfold(m.L, m.R, m.start, m.first, square.L, square.R, threads)
             return {(f, g): square}
         turned = Matrices.full(k, n, self.representation)
-        _readout.turn(m.R, n, k, turned.L)
-        _readout.turn(m.L, n, k, turned.R)
+        _readout.turn(m.R, n, k, turned.L, threads=threads)
+        _readout.turn(m.L, n, k, turned.R, threads=threads)
         return {(g, f): turned} if f == 0 else {(f, g): m, (g, f): turned}
 
 

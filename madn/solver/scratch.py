@@ -208,13 +208,13 @@ class Scratch:
         file.close()
         if finish == other:
             square = Matrices.full(rows.size, rows.size, representation)
-            _readout.unfold(found.L, found.R, found.start, found.first, square.L, square.R)
+            _readout.unfold(found.L, found.R, found.start, found.first, square.L, square.R, self.plan.threads)
             return square
         if rows.finish == finish:
             return found
         turned = Matrices.full(columns.size, rows.size, representation)
-        _readout.turn(found.R, rows.size, columns.size, turned.L)
-        _readout.turn(found.L, rows.size, columns.size, turned.R)
+        _readout.turn(found.R, rows.size, columns.size, turned.L, threads=self.plan.threads)
+        _readout.turn(found.L, rows.size, columns.size, turned.R, threads=self.plan.threads)
         return turned
 
 

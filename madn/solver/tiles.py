@@ -126,7 +126,7 @@ def _solve_pair(
         if scratch is not None:
             scratch.save(pair, component, figures)
         elif isinstance(component, Component):
-            solved.update(component.results())
+            solved.update(component.results(plan.threads))
     finally:
         settler.close()
         for file in files.values():

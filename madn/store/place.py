@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -37,6 +37,34 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
         free = shutil.disk_usage(place.part).free
         if free < disk_bytes:
             raise ResourceError(f"{place.target}: {disk_bytes:,} bytes are needed, {free:,} are free on this disk")
+
+
+def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
+    """Raise ResourceError unless directories can grow to so many bytes each; some may be on one disk.
+
+    What is in a directory already, or in the workplace of a database that is to be there, counts.
+    """
+    wanted: dict[int, tuple[list[str], int, int]] = {}
+    for path, size in needs:
+        target = Path(os.path.realpath(path))
+        there = sum(_bytes_in(place) for place in (target, _part_of(target)))
+        disk = next(place for place in (target, *target.parents) if place.exists())
+        names, total, free = wanted.get(disk.stat().st_dev, ([], 0, shutil.disk_usage(disk).free))
+        wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - there), free
+    for names, total, free in wanted.values():
+        if free < total:
+            raise ResourceError(f"{', '.join(names)}: {total:,} bytes are needed, {free:,} are free on this disk")
+
+
+def _bytes_in(directory: Path) -> int:
+    try:
+        return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
+    except OSError:
+        return 0  # not there, or none of ours: whoever uses it says so
+
+
+def _part_of(target: Path) -> Path:
+    return target.with_name(f".{target.name}.madn-part")
 
 
 @contextmanager
@@ -74,7 +102,7 @@ class Workplace:
         if not target.name:
             raise OutputError(f"{target}: not a place for a database")
         self.target = target
-        self.part = target.with_name(f".{target.name}.madn-part")
+        self.part = _part_of(target)
         self.old = target.with_name(f".{target.name}.madn-old")
         self.journal = self.part / JOURNAL
         self._locks = [self._occupy()]

@@ -1,0 +1,107 @@
+"""What `madn solve` tells and stores of a solution."""
+
+import platform
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+from madn.cli.output import columns, duration, percent, plural
+
+if TYPE_CHECKING:
+    from madn.solver import Plan, Solution
+    from madn.store.receiver import Databases
+
+
+def result(solution: "Solution") -> dict[str, Any]:
+    """The figures of a solution, as JSON has them."""
+    plan = solution.plan
+    return {
+        "pieces": plan.rules.pieces,
+        "squares": plan.rules.squares,
+        "positions": plan.positions,
+        "components": plan.components,
+        "sweeps": solution.sweeps,
+        "updates": solution.updates,
+        "seconds": solution.seconds,
+        "threads": solution.threads,
+        "residual": solution.residual,
+        "residual_board": str(solution.residual_board),
+        "start": solution.start,
+        "for": plan.board,
+        "win": solution.win,
+        "min": solution.min,
+        "max": solution.max,
+        "min_board": str(solution.min_board),
+        "max_board": str(solution.max_board),
+        "method": plan.method,
+        "representation": plan.representation,
+        "tolerance": plan.tolerance,
+        "sweeps_per_component": [
+            {"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component
+        ],
+        "census": solution.census.written() if solution.census else None,
+    }
+
+
+def result_table(solution: "Solution") -> str:
+    """The figures of a solution for a person."""
+    plan = solution.plan
+    asked = f"{percent(solution.win)}  {plan.board}" if plan.board else ""
+    rows = [
+        ("for", asked) if asked else ("start", f"{percent(solution.win)}  0/0"),
+        ("smallest", f"{percent(solution.min)}  {solution.min_board}"),
+        ("largest", f"{percent(solution.max)}  {solution.max_board}"),
+        ("residual", f"{solution.residual:.2g}  {solution.residual_board}"),
+        ("sweeps", f"{solution.sweeps:,}, {solution.updates:,} position updates"),
+        ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
+    ]
+    return columns(rows)
+
+
+def provenance(solution: "Solution") -> dict[str, Any]:
+    """How the values were made, for the catalogue; the boards it names are in a table of their own."""
+    import numpy
+
+    import madn
+    from madn._core import compiler
+
+    elsewhere = {"pieces", "squares", "positions", "start", "min", "max", "min_board", "max_board", "win"}
+    versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
+    return {
+        "command": "solve",
+        "versions": {**versions, "compiler": compiler()},
+        **{name: value for name, value in result(solution).items() if name not in elsewhere and value is not None},
+    }
+
+
+def named_boards(solution: "Solution") -> list[tuple[str, str, int, float]]:
+    """The start, the best and the worst board: name, board, ID, value."""
+    from madn._core import Ranking
+    from madn.board import Board
+
+    rules = solution.rules
+    ranking = Ranking(rules.pieces, rules.squares)
+    named = [("best", solution.max_board, solution.max), ("worst", solution.min_board, solution.min)]
+    if solution.start is not None:
+        named.insert(0, ("start", Board.start(rules), solution.start))
+    return [(name, str(board), ranking.rank(*board.masks), win) for name, board, win in named]
+
+
+def open_databases(stack: ExitStack, plan: "Plan", out: str | None, policy: str | None) -> "Databases":
+    """The databases that the solve fills, as far as an earlier run filled them."""
+    from madn.store.blocks import ENCODINGS, quantised
+    from madn.store.growing import Maker, PolicyMaker, ValueMaker, growing_database
+    from madn.store.receiver import Databases
+
+    given = ENCODINGS[plan.representation]
+    encoding = given if plan.bits is None else quantised(plan.bits)
+    makers: list[tuple[str | None, Maker]] = [
+        (out, ValueMaker(plan.rules, given, encoding)),
+        (policy, PolicyMaker(plan.rules)),
+    ]
+    grown = [
+        stack.enter_context(growing_database(path, plan.rules, maker, plan.task(), threads=plan.threads))
+        if path is not None
+        else None
+        for path, maker in makers
+    ]
+    return Databases(*grown)
