@@ -682,9 +682,22 @@ def test_a_pipe_has_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("solve", "--pieces", 1)[2] == ""
 
 
+def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    clock = iter(range(0, 1000, 25))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress.ProgressBar("solving") as bar:
+        for done in range(2, 9):
+            bar(done / 10, "part")
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2  # at 75 and at 150 of 175 seconds
+    assert lines[0] == "solving [#########---------------]  40 %  3 min 45 s left  part"
+
+
 def test_the_estimate_is_the_time_so_far_in_proportion() -> None:
     assert "30 s left" in progress.progress_line("solving", 0.25, 10.0, "")
     assert "0.00 s left" in progress.progress_line("solving", 1.0, 10.0, "")
+    assert "20 s left" in progress.progress_line("solving", 0.6, 10.0, "", 0.4)
+    assert "starting" in progress.progress_line("solving", 0.4, 10.0, "", 0.4)
     assert len(progress.progress_line("solving", 0.5, 1e5, "x" * 200)) < 80
 
 

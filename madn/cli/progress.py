@@ -22,13 +22,15 @@ class ProgressBar:
         self.pause = PAUSE if self.shown else LOG_PAUSE
         self.next = self.begin + (PATIENCE if self.shown else LOG_PAUSE)
         self.drawn = 0  # characters in the line
+        self.found: float | None = None  # what was done before: work that is taken up again
 
     def __call__(self, fraction: float, text: str = "") -> None:
         """Draw the bar, if it is time for it."""
         now = time.monotonic()
+        self.found = fraction if self.found is None else self.found
         if now >= self.next:
             self.next = now + self.pause
-            line = progress_line(self.label, fraction, now - self.begin, text)
+            line = progress_line(self.label, fraction, now - self.begin, text, self.found)
             if self.shown:
                 self._draw(line)
             else:
@@ -52,9 +54,9 @@ class ProgressBar:
             sys.stderr.write("\r")
 
 
-def progress_line(label: str, fraction: float, elapsed: float, text: str) -> str:
-    """The line of a bar; the time left is estimated from the time so far."""
+def progress_line(label: str, fraction: float, elapsed: float, text: str, found: float = 0.0) -> str:
+    """The line of a bar; the time left is estimated from the time that the work beyond `found` took."""
     done = min(max(fraction, 0.0), 1.0)
     bar = ("#" * int(done * WIDTH)).ljust(WIDTH, "-")
-    left = f"{duration(elapsed * (1 - done) / done)} left" if done > 0 else "starting"
+    left = f"{duration(elapsed * (1 - done) / (done - found))} left" if done > found else "starting"
     return f"{label} [{bar}] {100 * done:3.0f} %  {left}  {text}"[:79].rstrip()
