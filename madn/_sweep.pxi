@@ -49,6 +49,7 @@ cdef enum:
     MAX_OPTIONS = 24     # of all six rolls together, four pieces
     LOSSES = 12          # 2 * (lost rolls among 1-5) + (the 6 is lost)
     TOGETHER = 4         # the most chunks that go through the columns side by side
+    AHEAD = 4            # columns between asking for the exits of one and computing it
 
 ctypedef fused value_t:
     int32_t
@@ -287,6 +288,17 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
             transpose_d(rows, sums + <int64_t>b * LANES)
 
 
+cdef inline void fetch_exits(const Tables* t, int b, const value_t** bases_l, const value_t** bases_r) noexcept nogil:
+    """Ask for what moves of column b into another finish zone lead to: far apart in memory, and a wait for each."""
+    cdef int o, end = t.col_first[b + 1], six = end - t.col_count[6 * b + 5]
+    cdef const value_t* place
+    for o in range(t.col_first[b], end):
+        if t.col_kind[o]:
+            place = (bases_r[t.col_kind[o]] if o < six else bases_l[t.col_kind[o]]) + t.col_offset[o]
+            prefetch(place)
+            prefetch(place + LANES - 1)
+
+
 cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
                  const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
                  double bias) noexcept nogil:
@@ -298,6 +310,8 @@ cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const valu
     cdef value_t cols[LANES]
     cdef const value_t* rows
     for b in range(c0, c1):
+        if b + AHEAD < c1:
+            fetch_exits(t, b + AHEAD, bases_l, bases_r)
         options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         both = overlaps(chunk.turned, t.col_masks[b])
         rows = sums + <int64_t>(b - c0) * LANES

@@ -40,6 +40,11 @@ class RowWindow:
             self.start[a:end] = c % SLOTS * room + np.arange(end - a) * width - int(columns.class_start[c])
         self.L, self.R = (np.zeros(SLOTS * room + kernels.WIDTH, file.dtype) for _ in range(2))
 
+    def announce(self, strip: int) -> None:
+        """Say that a strip will be loaded soon."""
+        if strip < self.tiling.strips:
+            self.file.announce(strip, range(strip, self.tiling.classes))
+
     def load(self, strip: int) -> None:
         """Bring in what the strip needs beyond what the strip before it needed."""
         if strip < self.tiling.strips:
@@ -60,12 +65,20 @@ class ColumnWindow:
         self.start = np.arange(size, dtype=np.int64) * stride
         self.slabs = [tuple(np.zeros(size * stride + kernels.WIDTH, file.dtype) for _ in range(2)) for _ in range(2)]
 
+    def announce(self, strip: int) -> None:
+        """Say that the columns of a strip will be loaded soon."""
+        for c in self._strips(strip):
+            self.file.announce(c, range(strip, strip + 1))
+
+    def _strips(self, strip: int) -> range:
+        return range(max(0, strip - 6) if self.mirrored else 0, self.tiling.strips)
+
     def load(self, strip: int) -> None:
         """Bring in the columns of a strip; those of the strip before stay."""
         left, right = self.slabs[strip % 2]
         start = self.start - int(self.tiling.columns.class_start[strip])
         kept = range(strip, strip + 1)
-        for c in range(max(0, strip - 6) if self.mirrored else 0, self.tiling.strips):
+        for c in self._strips(strip):
             self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
 
 
@@ -180,6 +193,14 @@ class Streamed:
             self._stored.pop(0).result()
 
     def _load(self, strip: int) -> None:
+        """Bring in a strip and what its moves to other finish zones lead to; have the next one fetched meanwhile."""
+        if strip + 1 < self.strips:
+            if self.laps:
+                self.file.announce(strip + 1, lap=self.laps)
+            for rows in self.row_windows:
+                rows.announce(strip + 1)
+            for columns in self.column_windows:
+                columns.announce(strip + 1)
         self._load_strip(strip, self.laps)
         for rows in self.row_windows:
             rows.load(strip)

@@ -102,16 +102,28 @@ class StripFile:
         """Close the file."""
         os.close(self.handle)
 
-    def read(self, strip: int, classes: range | None = None, lap: int | None = None) -> Values:
-        """The tiles of a strip, all or some, as of a lap; valid until the next call in the same thread."""
-        lap = self.lap if lap is None else lap
+    def announce(self, strip: int, classes: range | None = None, lap: int | None = None) -> None:
+        """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
+        if hasattr(os, "posix_fadvise"):
+            at, length = self._extent(strip, classes, self.lap if lap is None else lap)
+            before_end = min(length, self.capacity - at)
+            for place, count in ((at, before_end), (0, length - before_end)):
+                if count:
+                    item = self.dtype.itemsize
+                    os.posix_fadvise(self.handle, place * item, count * item, os.POSIX_FADV_WILLNEED)
+
+    def _extent(self, strip: int, classes: range | None, lap: int) -> tuple[int, int]:
+        """Where tiles begin, and how many values they have; from the end of the file they go on at its beginning."""
         tile = self.tiling.tile[strip]
         begin, end = (tile[classes.start], tile[classes.stop]) if classes else (0, tile[-1])
-        length = int(end - begin)
+        return (lap * self.tiling.total + int(self.tiling.strip[strip] + begin)) % self.capacity, int(end - begin)
+
+    def read(self, strip: int, classes: range | None = None, lap: int | None = None) -> Values:
+        """The tiles of a strip, all or some, as of a lap; valid until the next call in the same thread."""
+        at, length = self._extent(strip, classes, self.lap if lap is None else lap)
         if len(getattr(self._own, "buffer", ())) < length:
             self._own.buffer = np.empty(length, self.dtype)
         out: Values = self._own.buffer[:length]
-        at = (lap * self.tiling.total + int(self.tiling.strip[strip] + begin)) % self.capacity
         before_end = min(length, self.capacity - at)
         self._transfer(os.preadv, out[:before_end], at)
         self._transfer(os.preadv, out[before_end:], 0)
