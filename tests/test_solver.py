@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from madn import Board, ResourceError, Rules, builds
 from madn._core import Ranking
-from madn.solver import PlanError, Solution, components, make_plan, solve
+from madn.solver import PlanError, Solution, components, estimate, make_plan, solve
 from madn.solver.footprint import component_positions
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
@@ -281,3 +282,17 @@ def test_figures_are_plain_numbers():
     """What goes into JSON must be Python's own numbers."""
     s = solve(make_plan(Rules(1, 8)))
     json.dumps([s.sweeps, s.updates, s.seconds, s.residual, s.start, s.min, s.max, s.sweeps_per_component])
+
+
+def test_the_estimate_grows_with_the_work(tmp_path, monkeypatch):
+    assert estimate.seconds(make_plan(Rules(2))) > 0  # measured
+    assert estimate.seconds(make_plan(Rules(2), method="thesis")) > 0
+    measured = SimpleNamespace(seconds=1.0, updates=10**8)
+    monkeypatch.setattr(estimate.tiles, "solve", lambda plan, progress: measured)
+    in_memory = make_plan(Rules(3))
+    on_disk = make_plan(Rules(3), scratch=str(tmp_path), memory=1 << 40)
+    streamed = replace(on_disk, streamed=frozenset([(0, 0)]))
+    plans = [make_plan(Rules(2)), in_memory, on_disk, streamed, replace(streamed, census=True), make_plan(Rules(4))]
+    times = [estimate.seconds(plan) for plan in plans]
+    assert times == sorted(times)
+    assert times[1] == pytest.approx(145_221_769 * (5 + 0.93 * 6) * 0.8 / 1e8)

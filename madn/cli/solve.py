@@ -180,13 +180,17 @@ def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
     """
     from madn import solver
     from madn.solver import estimate
+    from madn.solver.plan import available_memory
 
     rules = Rules(pieces, squares)
     wanted = solver.make_plan(rules, **settings)
     least = None
     if wanted.method == "tiles":
         least = solver.make_plan(rules, **{**settings, "scratch": settings["scratch"] or ".", "memory": 1})
-    seconds = estimate.seconds(wanted)
+    free = available_memory()
+    too_large = least is not None and free is not None and wanted.memory_bytes > free
+    timed = solver.make_plan(rules, **{**settings, "scratch": "."}) if too_large else wanted
+    seconds = estimate.seconds(timed)
     if as_json:
         from_disk = {"memory_bytes": least.memory_bytes, "scratch_bytes": least.scratch_bytes} if least else None
         print_json({**_plan(wanted), "from_disk": from_disk, "seconds": seconds})
@@ -195,7 +199,8 @@ def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
     if least and wanted.scratch is None:
         sizes = f"{size(least.memory_bytes)} of memory or more, at most {size(least.scratch_bytes)} of scratch"
         rows.append(("from disk", sizes))
-    click.echo(columns([*rows, ("time", f"about {duration(seconds)}")]))
+    how = " from disk" if timed is not wanted else ""
+    click.echo(columns([*rows, ("time", f"about {duration(seconds)}{how}")]))
 
 
 def _plan(plan: "Plan") -> dict[str, Any]:

@@ -13,31 +13,30 @@ from madn.solver import tiles
 from madn.solver.footprint import component_positions
 from madn.solver.plan import Plan, make_plan
 
-SAMPLE = Rules(3, 20)  # 2 million positions: a fraction of a second
+SAMPLE = Rules(3, 24)  # 8 million positions: about a second
 THESIS_SAMPLE = Rules(2, 20)
 THESIS_SWEEPS = {1: 39, 2: 67, 3: 105, 4: 135}  # to changes of 1e-6: the thesis, section 5.1
 
-# Time for an update, of that in the sample, from runs of the two-, three- and four-piece game (docs/results.md).
-WIDER = {"fixed32": 1.0, "float64": 2.2}
-STREAMED = 1.5
-STORING = 5.0  # updates that handing over a position from disk costs; a census three times that
+# What an update costs, and handing over a position from disk, in updates of the sample: measured side by side.
+UPDATE = {"fixed32": 0.8, "float64": 1.25}
+STREAMED = 2.8
+STORING, CENSUS = 2.5, 3.5
 
 
 def seconds(plan: Plan) -> float:
     """About the time that a plan takes, without writing a database from memory."""
     if plan.method == "thesis":
         return _thesis(plan)
-    sample = make_plan(SAMPLE, threads=plan.threads, tolerance=1e-6)
-    measured = tiles.solve(replace(sample, representation="fixed32"), lambda fraction, text: None)
-    each = measured.seconds / measured.updates * WIDER[plan.representation]
-    sweeps = 5 - 0.93 * math.log10(plan.tolerance)
+    sample = replace(make_plan(SAMPLE, threads=plan.threads, tolerance=1e-6), representation="fixed32")
+    measured = tiles.solve(sample, lambda fraction, text: None)
+    sweeps = (5 - 0.93 * math.log10(plan.tolerance)) * (1.22 if plan.rules.pieces > 3 else 1.0)
     total = 0.0
     for pair in plan.pairs:
-        updates = sweeps * (STREAMED if pair in plan.streamed else 1.0)
+        each = sweeps * (STREAMED if pair in plan.streamed else UPDATE[plan.representation])
         if plan.scratch is not None:
-            updates += STORING * (4 if plan.census else 1)
-        total += component_positions(plan.rules, *pair) * updates * each
-    return total
+            each += STORING + (CENSUS if plan.census else 0.0)
+        total += component_positions(plan.rules, *pair) * each
+    return total * measured.seconds / measured.updates
 
 
 def _thesis(plan: Plan) -> float:
