@@ -32,10 +32,12 @@ from madn.solver.footprint import (
 )
 from madn.solver.handover import HandOver
 from madn.solver.plan import BASE_MEMORY, Plan
+from madn.solver.scratch import Scratch
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile, Tiling
 from madn.solver.zones import Zones
 from madn.store import compress_database, verify_database
+from madn.store.growing import GrowingDatabase
 
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
 
@@ -201,6 +203,38 @@ def test_kill_9_at_random_moments(tmp_path):
     assert subprocess.run([sys.executable, "-c", WORKER, *args], stdout=subprocess.DEVNULL, check=False).returncode == 0
     _same_values(plain, disturbed)
     assert os.listdir(scratch) == []
+
+
+@pytest.mark.parametrize("step", ["values", "policy", "clear"])
+def test_a_stop_after_the_last_component_loses_nothing(step, tmp_path, monkeypatch, capsys):
+    """Stopped before either database is in its place, between the two, and before the scratch directory is empty."""
+    out, policy, scratch = (tmp_path / name for name in ("db", "policy", "scratch"))
+    args = ["solve", "--pieces", "2", "--squares", "10", "--out", str(out), "--policy", str(policy)]
+    args += ["--scratch", str(scratch), "--resume", "--json"]
+    publish = GrowingDatabase.publish
+
+    def half_cleared(self: Scratch) -> None:
+        (self.directory / "000.done").unlink()
+        raise KeyboardInterrupt
+
+    def stopped(database: GrowingDatabase, *told: object) -> None:
+        if database.place.target.name == {"values": "db", "policy": "policy"}.get(step):
+            raise KeyboardInterrupt
+        publish(database, *told)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(GrowingDatabase, "publish", stopped)
+        if step == "clear":
+            patched.setattr(Scratch, "clear", half_cleared)
+        assert main(args) == 130
+    assert out.exists() == (step != "values")
+    capsys.readouterr()
+    assert main(args) == 0
+    assert json.loads(capsys.readouterr().out)["start"] == solve(make_plan(Rules(2, 10))).start
+    assert verify_database(out, deep=True).ok
+    assert verify_database(policy).ok
+    assert os.listdir(scratch) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "policy", "scratch"]
 
 
 def _same_values(one: Path, other: Path) -> None:

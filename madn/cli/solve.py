@@ -14,6 +14,7 @@ from madn.rules import Rules
 
 if TYPE_CHECKING:
     from madn.solver import Plan
+    from madn.store.receiver import Databases
 
 POLICY_BYTES = 0.2  # a position, at the most, in a database of best moves
 
@@ -132,7 +133,7 @@ def _solve_in_memory(plan: "Plan", out: str | None, as_json: bool) -> dict[str, 
     with ProgressBar("solving") as bar:
         solution = solver.solve(plan, bar)
     if not as_json:
-        click.echo(result_table(solution))
+        click.echo(result_table(result(solution)))
     if out is not None:
         with ProgressBar("writing") as bar:
             source = solution if plan.bits is None else Rounded(solution, plan.bits)
@@ -143,6 +144,7 @@ def _solve_in_memory(plan: "Plan", out: str | None, as_json: bool) -> dict[str, 
 def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json: bool) -> dict[str, Any]:
     """Solve, and let the databases grow with every component that is solved."""
     from madn import solver
+    from madn.solver.scratch import occupied
     from madn.store.place import check_room
 
     assert plan.scratch is not None
@@ -150,16 +152,30 @@ def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json:
     needs += [(out, plan.disk_bytes)] if out is not None else []
     needs += [(policy, int(plan.positions * POLICY_BYTES))] if policy is not None else []
     check_room(needs)
+    with ExitStack() as stack, occupied(plan) as scratch:
+        told = scratch.finished  # a run that was stopped after its last component
+        if told is not None:
+            databases = open_databases(stack, plan, out, policy, complete=True)
+            return _publish(databases, told, as_json, scratch.clear)
     with ExitStack() as stack:
         databases = open_databases(stack, plan, out, policy)
         with ProgressBar("solving") as bar:
             solution = solver.solve(plan, bar, databases)
-        if not as_json:
-            click.echo(result_table(solution))
-        databases.publish(provenance(solution), named_boards(solution))
-        solution.clear_scratch()
-        solution.close()
-    return result(solution)
+        stack.callback(solution.close)
+        told = {"result": result(solution), "provenance": provenance(solution), "boards": named_boards(solution)}
+        databases.settle()
+        solution.finish(told)
+        return _publish(databases, told, as_json, solution.clear_scratch)
+
+
+def _publish(databases: "Databases", told: dict[str, Any], as_json: bool, clear: Callable[[], None]) -> dict[str, Any]:
+    """Tell what was found, put the databases in their places, and only then empty the scratch directory."""
+    found: dict[str, Any] = told["result"]
+    if not as_json:
+        click.echo(result_table(found))
+    databases.publish(told["provenance"], [tuple(board) for board in told["boards"]])
+    clear()
+    return found
 
 
 def _check_out(out: str, disk_bytes: int = 0) -> None:

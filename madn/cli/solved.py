@@ -1,6 +1,7 @@
 """What `madn solve` tells and stores of a solution."""
 
 import platform
+from collections.abc import Mapping
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -42,17 +43,16 @@ def result(solution: "Solution") -> dict[str, Any]:
     }
 
 
-def result_table(solution: "Solution") -> str:
+def result_table(found: Mapping[str, Any]) -> str:
     """The figures of a solution for a person."""
-    plan = solution.plan
-    asked = f"{percent(solution.win)}  {plan.board}" if plan.board else ""
+    board = found["for"]
     rows = [
-        ("for", asked) if asked else ("start", f"{percent(solution.win)}  0/0"),
-        ("smallest", f"{percent(solution.min)}  {solution.min_board}"),
-        ("largest", f"{percent(solution.max)}  {solution.max_board}"),
-        ("residual", f"{solution.residual:.2g}  {solution.residual_board}"),
-        ("sweeps", f"{solution.sweeps:,}, {solution.updates:,} position updates"),
-        ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
+        ("for" if board else "start", f"{percent(found['win'])}  {board or '0/0'}"),
+        ("smallest", f"{percent(found['min'])}  {found['min_board']}"),
+        ("largest", f"{percent(found['max'])}  {found['max_board']}"),
+        ("residual", f"{found['residual']:.2g}  {found['residual_board']}"),
+        ("sweeps", f"{found['sweeps']:,}, {found['updates']:,} position updates"),
+        ("time", f"{duration(found['seconds'])}, {plural(found['threads'], 'thread')}"),
     ]
     return columns(rows)
 
@@ -86,10 +86,16 @@ def named_boards(solution: "Solution") -> list[tuple[str, str, int, float]]:
     return [(name, str(board), ranking.rank(*board.masks), win) for name, board, win in named]
 
 
-def open_databases(stack: ExitStack, plan: "Plan", out: str | None, policy: str | None) -> "Databases":
-    """The databases that the solve fills, as far as an earlier run filled them."""
+def open_databases(
+    stack: ExitStack, plan: "Plan", out: str | None, policy: str | None, complete: bool = False
+) -> "Databases":
+    """The databases that the solve fills, as far as an earlier run filled them.
+
+    If they are complete, only those that were not put in their place.
+    """
     from madn.store.blocks import ENCODINGS, quantised
     from madn.store.growing import Maker, PolicyMaker, ValueMaker, growing_database
+    from madn.store.place import published
     from madn.store.receiver import Databases
 
     given = ENCODINGS[plan.representation]
@@ -100,7 +106,7 @@ def open_databases(stack: ExitStack, plan: "Plan", out: str | None, policy: str 
     ]
     grown = [
         stack.enter_context(growing_database(path, plan.rules, maker, plan.task(), threads=plan.threads))
-        if path is not None
+        if path is not None and not (complete and published(path))
         else None
         for path, maker in makers
     ]

@@ -69,6 +69,7 @@ class Scratch:
         self.pairs = plan.pairs
         self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
         self._tilings: dict[tuple[int, int], Tiling] = {}
+        self.finished: Any = None  # what `finish` noted in an earlier run
         self._check_task()
         self._check_room()
 
@@ -101,8 +102,14 @@ class Scratch:
             raise ResourceError(
                 f"{self.directory}: the work of another solve ({different[0]} differs); use another directory"
             )
+        self.finished = earlier.get("finished") if plan.resume else None
         if not plan.resume and any(name != TASK for name in found):
             raise ResourceError(f"{self.directory}: holds work that was begun; --resume goes on with it")
+
+    def finish(self, told: dict[str, Any]) -> None:
+        """Note that everything is solved and handed over, and what is to be told of it: only `clear` is left to do."""
+        task = json.loads((self.directory / TASK).read_text(encoding="ascii"))
+        write_whole(self.directory / TASK, json.dumps({**task, "finished": told}))
 
     def path(self, pair: tuple[int, int], suffix: str) -> Path:
         """The file of a component."""

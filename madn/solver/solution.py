@@ -99,6 +99,9 @@ class Values(Protocol):
 class Clearable(Protocol):
     """Files that may be removed."""
 
+    def finish(self, told: dict[str, Any]) -> None:
+        """Note that only `clear` is left to do, and what is to be told of the solve then."""
+
     def clear(self) -> None:
         """Remove the files."""
 
@@ -180,6 +183,11 @@ class Solution:
     def ranges(self) -> list[tuple[int, int]]:
         """The IDs that were solved, as (first, count), ascending."""
         return Zones(self.rules).ranges(self.plan.pairs) if self.plan.board else [(0, self.rules.positions)]
+
+    def finish(self, told: dict[str, Any]) -> None:
+        """Note in the scratch directory that everything was handed over; a later run finds `told` there."""
+        if self.scratch:
+            self.scratch.finish(told)
 
     def clear_scratch(self) -> None:
         """Empty the scratch directory, if there is one: the values are stored elsewhere."""

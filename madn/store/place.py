@@ -56,6 +56,12 @@ def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
             raise ResourceError(f"{', '.join(names)}: {total:,} bytes are needed, {free:,} are free on this disk")
 
 
+def published(path: str | os.PathLike[str]) -> bool:
+    """Whether no work on a database at `path` is left, and there is one."""
+    target = Path(os.path.realpath(path))
+    return not (_part_of(target) / JOURNAL).exists() and is_catalogue(target / CATALOGUE)
+
+
 def _bytes_in(directory: Path) -> int:
     try:
         return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
