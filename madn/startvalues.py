@@ -5,7 +5,9 @@ The ratio of both sides' distances, from -1 (lost) to 1 (won), goes with the win
 fitted to it in a small game gives start values for the sweeps of a larger one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +17,13 @@ from madn._thesis import run, start_values
 from madn.rules import DIE, Rules
 
 Wins = NDArray[np.float64]
+Distances = NDArray[np.int32]
+Guess: TypeAlias = Callable[[Distances, Distances], Wins]  # from the distances of the side to move and of the other
 CHUNKS = {1: 20, 2: 5_000, 3: 200_000}  # positions in one averaged point of Figure 4.4, by pieces
 DEGREE = 5
 
 
-def distances(states: NDArray[np.uint64], rules: Rules) -> NDArray[np.int32]:
+def distances(states: NDArray[np.uint64], rules: Rules) -> Distances:
     """The distance to finish of each state (a whole mask): 0 finished, 190 with all four pieces in the box.
 
     The pieces are to end on the finish squares, whichever takes which: the sum over the finish squares minus the sum
@@ -33,7 +37,7 @@ def distances(states: NDArray[np.uint64], rules: Rules) -> NDArray[np.int32]:
     return total
 
 
-def ratios(own: NDArray[np.int32], other: NDArray[np.int32]) -> Wins:
+def ratios(own: Distances, other: Distances) -> Wins:
     """Formula (4.7): the distance-to-finish ratio of the side to move, from its and the other side's distance."""
     larger = np.maximum(own, other)
     return np.where(own >= other, other / larger - 1, 1 - own / larger)
@@ -110,17 +114,51 @@ def balanced(polynomial: Wins) -> Wins:
     return odd
 
 
-def guessed(rules: Rules, polynomial: Wins) -> Wins:
-    """Start values by ID: the polynomial of the ratio, within 0 and 1; finished games keep 1 and 0."""
+def by_ratio(polynomial: Wins) -> Guess:
+    """The guess of the thesis: a polynomial of the ratio, within 0 and 1."""
+
+    def guess(own: Distances, other: Distances) -> Wins:
+        return np.clip(np.polynomial.polynomial.polyval(ratios(own, other), polynomial), 0, 1)
+
+    return guess
+
+
+def by_race(rules: Rules, wins: Wins) -> Guess:
+    """Fitted to the winning probabilities of all open positions, by ID: who is ahead in a race, and by how much.
+
+    What the dice add to a walk spreads with the root of its length, so a lead counts in roots of what is left to walk.
+    The log odds are fitted as a curve of that lead, with a little for having the turn.
+    """
+    ranking = Ranking(rules.pieces, rules.squares)
+    own, other = ranking.unrank_many(np.arange(ranking.positions))
+    here = _open(own, other, rules)
+    values = np.asarray(wins, np.float64)[here]
+    terms = _race_terms(distances(own[here], rules), distances(other[here], rules))
+    fitted, *_ = np.linalg.lstsq(terms, np.log(values / (1 - values)), rcond=None)
+
+    def guess(own: Distances, other: Distances) -> Wins:
+        odds: Wins = np.exp(_race_terms(own, other) @ fitted)
+        return odds / (1 + odds)
+
+    return guess
+
+
+def _race_terms(own: Distances, other: Distances) -> Wins:
+    left = np.sqrt(own.astype(np.float64) + other)
+    lead = (other - own) / left
+    return np.stack([lead, np.abs(lead) * lead, lead**3, 1 / left], 1)
+
+
+def guessed(rules: Rules, guess: Guess) -> Wins:
+    """Start values by ID: a guess for every open position; finished games keep 1 and 0."""
     ranking = Ranking(rules.pieces, rules.squares)
     x = np.empty(ranking.positions)
     start_values(ranking, x, 0.5)
     for first in range(0, ranking.positions, 1 << 22):
         here = slice(first, min(first + (1 << 22), ranking.positions))
         own, other = ranking.unrank_many(np.arange(here.start, here.stop))
-        ratio = ratios(distances(own, rules), distances(other, rules))
-        guess = np.clip(np.polynomial.polynomial.polyval(ratio, polynomial), 0, 1)
-        x[here] = np.where(_open(own, other, rules), guess, x[here])
+        unfinished = _open(own, other, rules)
+        x[here][unfinished] = guess(distances(own[unfinished], rules), distances(other[unfinished], rules))
     return x
 
 

@@ -9,7 +9,7 @@ from strategies import all_boards, boards
 from madn import Board, Rules
 from madn._core import Ranking
 from madn.solver import make_plan, solve
-from madn.startvalues import balanced, distances, guessed, ratios, spread, sweeps
+from madn.startvalues import balanced, by_race, by_ratio, distances, guessed, ratios, spread, sweeps
 
 SMALL = Rules(2, 8)
 
@@ -65,10 +65,10 @@ def test_the_spread_collects_all_open_positions(wins: np.ndarray) -> None:  # ty
 
 def test_guesses_follow_the_polynomial_and_leave_finished_games_alone(wins: np.ndarray) -> None:  # type: ignore[type-arg]
     polynomial = spread(SMALL, wins).polynomial()
-    guess = guessed(SMALL, polynomial)
+    guess = guessed(SMALL, by_ratio(polynomial))
     over = (wins == 0) | (wins == 1)
     assert (guess[over] == wins[over]).all()
-    flat = guessed(SMALL, np.array([0.5]))
+    flat = guessed(SMALL, by_ratio(np.array([0.5])))
     assert (flat[~over] == 0.5).all()
     assert np.abs(guess - wins)[~over].mean() < np.abs(flat - wins)[~over].mean()
 
@@ -80,9 +80,18 @@ def test_balanced_guesses_add_up_to_one() -> None:
 
 
 def test_sweeps_end_with_the_values_of_the_game(wins: np.ndarray) -> None:  # type: ignore[type-arg]
-    x = guessed(SMALL, np.array([0.5]))
+    x = guessed(SMALL, by_ratio(np.array([0.5])))
     changes = sweeps(SMALL, x)
     assert changes[-1] == 0
     assert all(changes[:-1])
     assert np.abs(x - wins).max() < 1e-4
     assert sweeps(SMALL, wins.copy()) == [0]
+
+
+def test_the_race_is_a_better_guess_than_a_half_and_follows_the_lead(wins: np.ndarray) -> None:  # type: ignore[type-arg]
+    guess = by_race(SMALL, wins)
+    over = (wins == 0) | (wins == 1)
+    assert np.abs(guessed(SMALL, guess) - wins)[~over].mean() < 0.5 * np.abs(wins - 0.5)[~over].mean()
+    other = np.arange(1, 30, dtype=np.int32)
+    chances = guess(np.full(29, 15, np.int32), other)
+    assert (np.diff(chances) > 0).all()

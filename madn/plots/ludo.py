@@ -15,7 +15,7 @@ from madn.match import simulate
 from madn.players import PLAYERS, RulePlayer
 from madn.rules import Rules
 from madn.solver import make_plan, solve
-from madn.startvalues import CHUNKS, balanced, guessed, spread, sweeps
+from madn.startvalues import CHUNKS, balanced, by_ratio, guessed, spread, sweeps
 
 BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"
 
@@ -121,7 +121,7 @@ def convergence() -> Figure:
         ("from the polynomial of the one-piece game", one, RED),
         ("from its symmetrical part", balanced(one), GREEN),
     ):
-        changes = sweeps(rules, guessed(rules, polynomial))
+        changes = sweeps(rules, guessed(rules, by_ratio(polynomial)))
         axes.plot(range(1, len(changes) + 1), changes, ".-", color=colour, label=f"{name}: {len(changes)} sweeps")
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylim(bottom=0)

@@ -1,0 +1,118 @@
+"""Sweeps from different start values (thesis, section 4.2): prints a table, then one JSON object.
+
+    python benchmarks/startvalues.py               about ten minutes on two cores
+    python benchmarks/startvalues.py --pieces 2    only up to two pieces: a minute
+
+For the thesis' algorithm: sweeps until no value changes by more than 1e-6. For method `tiles`: the most sweeps any
+component takes to a residual of 1e-6 with 32-bit values, and the position updates of all sweeps, which is what counts
+there, because tiles that have settled are left alone. Guesses are fitted to the game with one piece less, as one would
+have it; for one piece to the game itself. "Solved, to two digits" is no guess but a bound for all of them.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, before anything loads OpenMP
+
+from hardware import hardware
+
+from madn import Rules
+from madn.cli.output import columns
+from madn.solver import make_plan, solve
+from madn.solver.components import HALF, Component, Matrices
+from madn.solver.sides import Side
+from madn.solver.tiles import Settler
+from madn.startvalues import Guess, balanced, by_race, by_ratio, distances, guessed, spread, sweeps
+
+CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3)]
+THESIS_UP_TO = 2  # pieces: a sweep of three takes minutes there
+SOLVED = "solved, to two digits"
+
+
+def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:
+    """What one would begin with, without the solution of this game."""
+    smaller = replace(rules, pieces=max(1, rules.pieces - 1))
+    wins = np.empty(smaller.positions)
+    solve(make_plan(smaller, threads=threads)).values.read(0, wins)
+    polynomial = spread(smaller, wins).polynomial()
+    yield "0.5", None
+    yield "polynomial", by_ratio(polynomial)
+    yield "its symmetrical part", by_ratio(balanced(polynomial))
+    yield "race", by_race(smaller, wins)
+
+
+def fill(component: Component, guess: Guess) -> None:
+    """Put guesses into the matrices of a component, and what the kernel keeps besides."""
+    rows, columns, m = component.rows, component.columns, component.matrices
+    own, other = (distances(s.masks | np.uint64(s.finish << s.rules.squares), s.rules) for s in (rows, columns))
+    unit = 2 * HALF[component.representation]
+    for a in range(rows.size):
+        first, begin = int(m.first[a]), int(m.start[a] + m.first[a])
+        theirs = other[first:]
+        mine = np.full(len(theirs), own[a], np.int32)
+        m.L[begin : begin + len(theirs)] = np.rint((guess(mine, theirs) - 0.5) * unit)
+        m.R[begin : begin + len(theirs)] = np.rint((0.5 - guess(theirs, mine)) * unit)
+    restore(component)
+
+
+def restore(component: Component) -> None:
+    for strip in range(component.strips):
+        component.kernel.restore(strip)
+
+
+def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict:
+    """Solve component after component, each from a guess."""
+    plan = replace(make_plan(rules, tolerance=1e-6, threads=threads), representation="fixed32")
+    sides = {f: Side(rules, f) for pair in plan.pairs for f in pair}
+    solved: dict[tuple[int, int], Matrices] = {}
+    most = updates = 0
+    for f, g in plan.pairs:
+        component = Component(sides[f], sides[g], plan.representation, solved)
+        if guess == SOLVED:
+            list(Settler(component, plan).run())
+            unit = 2 * HALF[plan.representation] / 100
+            for matrix in (component.matrices.L, component.matrices.R):
+                matrix[:] = np.rint(np.rint(matrix / unit) * unit)
+            rounded = Component(sides[f], sides[g], plan.representation, solved)
+            rounded.matrices.L[:], rounded.matrices.R[:] = component.matrices.L, component.matrices.R
+            component = rounded
+            restore(component)
+        elif callable(guess):
+            fill(component, guess)
+        settler = Settler(component, plan)
+        list(settler.run())
+        most, updates = max(most, settler.sweeps), updates + settler.updates
+        solved.update(component.results(threads))
+    return {"sweeps": most, "updates": updates}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pieces", type=int, default=3, help="the largest game")
+    parser.add_argument("--threads", type=int, default=2, help="for method tiles")
+    arguments = parser.parse_args()
+    found = []
+    for rules in CASES:
+        if rules.pieces > arguments.pieces:
+            continue
+        for name, guess in [*guesses(rules, arguments.threads), (SOLVED, SOLVED)]:
+            row = {"pieces": rules.pieces, "squares": rules.squares, "start": name}
+            if rules.pieces <= THESIS_UP_TO and guess != SOLVED:
+                x = guessed(rules, guess if callable(guess) else by_ratio(np.array([0.5])))
+                row["thesis_sweeps"] = len(sweeps(rules, x))
+            row |= tiles(rules, guess, arguments.threads)
+            found.append(row)
+            print(row, file=sys.stderr)
+    heads = ["pieces", "squares", "start", "thesis_sweeps", "sweeps", "updates"]
+    print(columns([heads, *([str(row.get(head, "")) for head in heads] for row in found)]), file=sys.stderr)
+    print(json.dumps({"hardware": hardware(), "rows": found}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
