@@ -1,12 +1,13 @@
 """Time and memory of solving, against the thesis' own method and against the machine: prints one JSON object.
 
-    python benchmarks/solve.py                 about five minutes on two cores
+    python benchmarks/solve.py                 about eight minutes on two cores
     python benchmarks/solve.py --repeats 1     a quick look
 
 Everything is measured side by side in this one run; times are medians over the repeats.
 """
 
 import argparse
+import hashlib
 import json
 import os
 import resource
@@ -86,6 +87,26 @@ def copy_bandwidth(threads: int) -> float:
     return best
 
 
+def arithmetic(threads: int) -> float:
+    """Bytes hashed a second by threads that share nothing and need no memory: how the cores themselves add up."""
+    block = bytes(1 << 14)
+
+    def work(_: int) -> None:
+        for _ in range(10_000):
+            hashlib.sha256(block)
+
+    with ThreadPoolExecutor(threads) as pool:
+        began = time.perf_counter()
+        list(pool.map(work, range(threads)))
+        return threads * 10_000 * len(block) / (time.perf_counter() - began)
+
+
+def side_by_side(count: int) -> float:
+    """Seconds until so many one-thread solves of three pieces that run at once, in processes of their own, are done."""
+    with ThreadPoolExecutor(count) as pool:
+        return max(run["seconds"] for run in pool.map(lambda _: solved(3, 1), range(count)))
+
+
 def thesis_sweep(pieces: int, threads: int) -> float:
     """Seconds of one sweep of Algorithm 3 over all positions."""
     ranking = Ranking(pieces, 40)
@@ -115,9 +136,12 @@ def main() -> None:
         print(json.dumps(worker(*json.loads(arguments.worker))))
         return
     threads, many, one, shell, bandwidth = arguments.threads, [], [], [], []
+    apart, cores = [], []
     for _ in range(arguments.repeats):
         many.append(solved(3, threads))
         one.append(solved(3, 1))
+        apart.append(threads * one[-1]["seconds"] / side_by_side(threads))
+        cores.append(arithmetic(threads) / arithmetic(1))
         shell.append(two_pieces_from_the_shell())
         bandwidth.append(copy_bandwidth(threads))
     sweep = thesis_sweep(3, threads)  # once: it takes two minutes
@@ -132,6 +156,9 @@ def main() -> None:
         "three_pieces": {**many[0], "seconds": seconds, "ns_per_update": seconds * 1e9 / many[0]["updates"]},
         "three_pieces_each_run_seconds": [run["seconds"] for run in many],
         "scaling_from_one_thread": median(a["seconds"] / b["seconds"] for a, b in zip(one, many, strict=True)),
+        "scaling_each_run": [a["seconds"] / b["seconds"] for a, b in zip(one, many, strict=True)],
+        "scaling_of_separate_solves": median(apart),
+        "scaling_of_hashing_without_memory": median(cores),
         "thesis": {
             "sweep_seconds_three_pieces": sweep,
             "sweeps_two_pieces_counted": counted,

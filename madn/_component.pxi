@@ -3,6 +3,7 @@
 STOP = 2 ** 31 - 1       # ends a list of ascending columns
 
 cdef enum:
+    CACHE_LINE = 64
     RINGS = 400 << 10    # bytes of the rings of chunks that run side by side: they share a cache of 512 KiB
     SHARED = 1700        # chunks times columns from which a strip is worth more than one thread: about 0.15 ms
 
@@ -155,7 +156,7 @@ cdef class Component:
         """
         dtype = np.float64 if self.wide else np.int32
         if self.scratch is None or len(self.scratch) < threads:
-            self.scratch = np.zeros((threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES), dtype)
+            self.scratch = on_cache_lines(threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES, dtype)
             self.aside = np.zeros((2, 2, self.most_chunks if self.t.mirrored else 1, self.largest_strip * LANES), dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
@@ -171,6 +172,14 @@ cdef restore_strip(Component c, int strip, value_t[::1] L, value_t[::1] R):
         for g in range(t.groups):
             old_row_captures(t, first, rows, g, t.col_class[strip] if t.mirrored else 0, &L[0], &R[0])
         restore_homes(t, strip, &L[0], &R[0])
+
+
+def on_cache_lines(int64_t rows, int64_t length, dtype):
+    """Zeros whose vectors of LANES values do not straddle cache lines: numpy's arrays begin 16 bytes after one."""
+    spare = CACHE_LINE // np.dtype(dtype).itemsize
+    room = np.zeros(rows * length + spare, dtype)
+    skip = -room.ctypes.data % CACHE_LINE // room.itemsize
+    return room[skip:skip + rows * length].reshape(rows, length)
 
 
 def with_room(array, dtype):
