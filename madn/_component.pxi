@@ -20,7 +20,8 @@ cdef class Component:
     cdef object L, R, homes, scratch, aside, in_order
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
-    cdef object inflow           # [group]
+    cdef object need             # [group]: groups that the strip before must be through before this one may begin
+    cdef object counts           # [strip]: chunks
     cdef int largest_strip, most_chunks, columns
 
     def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
@@ -37,9 +38,8 @@ cdef class Component:
         t.groups = len(group_class) - 1
         sizes = np.diff(rows.class_start)
         counts = (sizes + LANES - 1) // LANES
-        shared = (counts * columns.size >= SHARED) & (counts < 16)
-        counts += shared & (counts % 2 == 1)     # an even number of even chunks: two threads end together
         chunks = np.concatenate([[0], np.cumsum(counts)])
+        self.counts = counts
         self.most_chunks = int(counts.max())
         all_chunks = int(chunks.max())
         t.row_class = self.int32(rows.class_start)
@@ -92,7 +92,8 @@ cdef class Component:
         self.by_strip = np.zeros((t.strips, t.groups))
         self.moved = np.zeros((all_chunks, t.groups))
         self.pending = np.full((all_chunks, t.groups), np.inf)
-        self.inflow = np.zeros(t.groups)
+        later = np.searchsorted(group_class, np.asarray(group_class)[1:] + t.squares + 1)
+        self.need = np.minimum(later, t.groups).astype(np.int32)
         self.largest_strip = int(sizes.max())
         self.columns = columns.size
         self.in_order = np.arange(self.largest_strip, dtype=np.int32)
@@ -187,19 +188,19 @@ def with_room(array, dtype):
     return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
 
 
-cdef void run_task(const Tables* t, const Job* jobs, int n, int parts, const Job* next_jobs, int k, value_t* L,
-                   value_t* R, value_t* scratch, Findings* found, const int32_t* in_order) noexcept nogil:
-    """Task k of a strip: its own chunks in parts, then what the next strip wants set aside before it begins."""
-    cdef int first = k * n // parts
-    if k < parts:
-        run_chunks(t, &jobs[first], (k + 1) * n // parts - first, L, R, scratch, &found[first])
-    else:
-        set_aside(t, &next_jobs[k - parts], <value_t*>next_jobs[k - parts].aside_l,
-                  <value_t*>next_jobs[k - parts].aside_r, in_order)
+def parts_in_order(counts, int workers, int together):
+    """Where the parts of each strip begin among all parts, and which strip before each has any, or -1.
+
+    `counts` are chunks. Parts of a strip are of about the same size, and as many for each worker.
+    """
+    parts = np.minimum(counts, workers * -(-counts // (workers * together)))
+    strips = np.where(parts > 0, np.arange(len(parts)), -1)
+    first = np.concatenate([[0], np.cumsum(parts)])
+    return first.astype(np.int32), np.concatenate([[-1], np.maximum.accumulate(strips)[:-1]]).astype(np.int32)
 
 
-cdef int prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
-    """Write the jobs of a strip; return how many there are."""
+cdef void prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
+    """Write the jobs of a strip."""
     cdef Tables* t = &c.t
     cdef double[:, ::1] moved = c.moved
     cdef double[:, ::1] pending = c.pending
@@ -215,81 +216,75 @@ cdef int prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job
         if t.mirrored:
             jobs[k].aside_l = &aside[0, k, 0]
             jobs[k].aside_r = &aside[1, k, 0]
-    return n
 
 
 cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, :, ::1] aside,
                 int first, int end, int threads, bint examining, double skip_below, double bias):
     cdef Tables* t = &c.t
     cdef double[:, ::1] by_strip = c.by_strip
-    cdef double[::1] inflow = c.inflow
     cdef const int32_t[::1] in_order = c.in_order
-    cdef int most_chunks = c.most_chunks
-    cdef Findings* found = <Findings*>calloc(most_chunks, sizeof(Findings))
-    cdef Job* jobs = <Job*>calloc(2 * most_chunks, sizeof(Job))
-    cdef Job* now
-    cdef Job* soon
+    cdef const int32_t[::1] need = c.need
+    cdef int chunks = t.first_chunk[end] - t.first_chunk[first], strips = end - first
+    cdef int together = max(1, min(<int>TOGETHER, RINGS // (2 * t.ring * LANES * <int>sizeof(value_t))))
+    cdef int strip, k, n, g, workers
     cdef Job like
     cdef Findings total
-    cdef int strip, k, n, m, next_n, g, parts
-    cdef int together = max(1, min(<int>TOGETHER, RINGS // (2 * t.ring * LANES * <int>sizeof(value_t))))
+    cdef Wave wave
     cdef double change = 0
     total.updates = 0
     total.residual.value = -1
     total.least.value = 2.0 ** 62
     total.most.value = -total.least.value
-    if found == NULL or jobs == NULL:
-        free(found)
-        free(jobs)
-        raise MemoryError
     like.examine = examining
     like.skip_below = skip_below
     like.bias = bias
-    like.inflow = &inflow[0]
+    workers = threads if <int64_t>chunks * c.columns >= <int64_t>SHARED * strips else 1
+    cdef const int32_t[::1] first_task
+    cdef const int32_t[::1] before
+    first_task, before = parts_in_order(c.counts[first:end], workers, together)
+    cdef double[::1] own = np.zeros(strips)
+    wave.first, wave.end, wave.tasks = first, end, first_task[strips]
+    wave.first_task = &first_task[0]
+    wave.before = &before[0]
+    wave.need = &need[0]
+    wave.moved = &by_strip[0, 0]
+    wave.own = &own[0]
+    wave.in_order = &in_order[0]
+    counter_set(&wave.next_task, 0)
+    wave.jobs = <Job*>calloc(chunks, sizeof(Job))
+    wave.found = <Findings*>calloc(chunks, sizeof(Findings))
+    wave.ready = <counter_t*>calloc(strips * (2 + t.groups), sizeof(counter_t))
+    wave.through = wave.ready + strips
+    wave.parts = wave.through + strips
     try:
-        next_n = prepare(c, first, aside[first % 2], like, jobs + first % 2 * most_chunks)
-        if t.mirrored:
-            for k in range(next_n):
-                now = jobs + first % 2 * most_chunks + k
-                set_aside(t, now, <value_t*>now.aside_l, <value_t*>now.aside_r, &in_order[0])
+        if wave.jobs == NULL or wave.found == NULL or wave.ready == NULL:
+            raise MemoryError
         for strip in range(first, end):
-            n = next_n
-            now = jobs + strip % 2 * most_chunks
-            soon = jobs + (strip + 1) % 2 * most_chunks
-            next_n = prepare(c, strip + 1, aside[(strip + 1) % 2], like, soon) if strip + 1 < end else 0
-            parts = min(n, threads * ((n + threads * together - 1) // (threads * together)))
-            m = parts + (next_n if t.mirrored else 0)
-            if not examining:
-                gather_inflow(t, strip, &by_strip[0, 0], &inflow[0])
-            for k in range(n):
-                found[k] = total
-                found[k].updates = 0
-            with nogil:
-                if threads == 1 or <int64_t>n * c.columns < SHARED:    # no parallel region: its cost would show
-                    for k in range(m):
-                        run_task(t, now, n, parts, soon, k, &L[0], &R[0], &scratch[0, 0], found, &in_order[0])
-                else:
-                    for k in prange(m, num_threads=threads, schedule="dynamic"):
-                        run_task(t, now, n, parts, soon, k, &L[0], &R[0], &scratch[threadid(), 0], found,
-                                 &in_order[0])
-            for k in range(n):
-                total.updates += found[k].updates
-                if found[k].residual.value > total.residual.value:
-                    total.residual = found[k].residual
-                if found[k].least.value < total.least.value:
-                    total.least = found[k].least
-                if found[k].most.value > total.most.value:
-                    total.most = found[k].most
-            if not examining:
-                for g in range(t.groups):
-                    by_strip[strip, g] = 0
-                    for k in range(n):
-                        by_strip[strip, g] = max(by_strip[strip, g], now[k].moved[g])
-                    change = max(change, by_strip[strip, g])
+            prepare(c, strip, aside[strip % 2], like, wave.jobs + (t.first_chunk[strip] - t.first_chunk[first]))
+        for k in range(chunks):
+            wave.found[k] = total
+        with nogil:
+            if workers == 1:                     # no parallel region: its cost would show
+                run_tasks(t, &wave, &L[0], &R[0], &scratch[0, 0])
+            else:
+                for k in prange(workers, num_threads=workers, schedule="static", chunksize=1):
+                    run_tasks(t, &wave, &L[0], &R[0], &scratch[k, 0])
+        for k in range(chunks):
+            total.updates += wave.found[k].updates
+            if wave.found[k].residual.value > total.residual.value:
+                total.residual = wave.found[k].residual
+            if wave.found[k].least.value < total.least.value:
+                total.least = wave.found[k].least
+            if wave.found[k].most.value > total.most.value:
+                total.most = wave.found[k].most
     finally:
-        free(found)
-        free(jobs)
+        free(wave.jobs)
+        free(wave.found)
+        free(wave.ready)
     if examining:
         return tuple([(e.value, e.row, e.column, e.column_moves)
                       for e in (total.residual, total.least, total.most)])
+    for strip in range(first, end):
+        for g in range(t.groups):
+            change = max(change, by_strip[strip, g])
     return change, total.updates

@@ -4,7 +4,9 @@
 # player's view, as winning probability minus one half:
 #     L[a][b]  a is to move        R[a][b]  b is to move
 # Changing sides is changing sign. A strip is the set of rows with the same pips; rows of a strip never need each
-# other, so its chunks of LANES rows run in parallel and the bits do not depend on the number of threads.
+# other, so its chunks of LANES rows run in parallel. A strip reads the strips before it as this sweep leaves them, up
+# to a lap further on in columns, and later strips as the last sweep left them: so it may begin as soon as the strip
+# before is a lap of columns ahead. What is computed from what does not depend on the number of threads.
 #
 # Inside a chunk the columns are visited by ascending pips. Row moves read whole rows of earlier strips. Column moves
 # read the ring: the last few column classes of these LANES rows, transposed, in the column player's view:
@@ -40,6 +42,12 @@ cdef extern from "lanes.h":
     void prefetch(const void* address) noexcept nogil
     void transpose_i(const int32_t** rows, int32_t* out) noexcept nogil
     void transpose_d(const double** rows, double* out) noexcept nogil
+
+cdef extern from "atomic.h":
+    ctypedef int counter_t
+    int counter_next(counter_t* counter) noexcept nogil
+    void counter_set(counter_t* counter, int value) noexcept nogil
+    void wait_for(counter_t* counter, int value) noexcept nogil
 
 WIDTH = 16               # how many rows a chunk has, and how far past the end of an array it may read
 
@@ -127,8 +135,7 @@ cdef struct Job:         # one pass over one chunk
     bint examine         # read only: residual and extremes instead of new values
     double skip_below    # leave a group alone when its inputs have moved by less than this since it was computed
     double bias          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
-    const double* inflow  # by group: how much what the strip reads has moved
-    double* pending      # by group: the same, added up since the group was last computed
+    double* pending      # by group: how much what it reads has moved since it was last computed
     double* moved        # by group, out: how much it moved in this pass
     void* aside_l        # captures inside the rows' own class (mirrored components)
     void* aside_r
@@ -535,9 +542,8 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
                 note(&found.least, -right, a, b, True)
 
 
-cdef bint settled(const Tables* t, const Job* job, int g, int j) noexcept nogil:
-    """Whether group g, computed from class j on, may be left alone; keeps its account of what moved."""
-    cdef double moved = job.inflow[g]
+cdef bint settled(const Tables* t, const Job* job, int g, int j, double moved) noexcept nogil:
+    """Whether group g, computed from class j on, may be left alone; keeps its account of what `moved` in strips around."""
     cdef int before = g - 1
     while before >= 0 and t.group_class[before + 1] > j - 6:
         moved = max(moved, job.moved[before])
@@ -559,8 +565,9 @@ cdef struct Walk:        # a chunk on its way through the columns
     int have             # the ring holds the columns before this one that are in reach
 
 
-cdef void step(const Tables* t, Walk* walk, int g, value_t* L, value_t* R, value_t* sums) noexcept nogil:
-    """Compute (or examine) one group of columns of a chunk."""
+cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, value_t* R,
+               value_t* sums) noexcept nogil:
+    """Compute (or examine) one group of columns of a chunk; what it reads of other strips has moved by `inflow`."""
     cdef const Job* job = walk.job
     cdef const Chunk* chunk = &walk.chunk
     cdef const value_t* rows_l[MAX_KINDS]
@@ -573,7 +580,7 @@ cdef void step(const Tables* t, Walk* walk, int g, value_t* L, value_t* R, value
     cdef int j = max(t.group_class[g], lowest)
     cdef int c0 = t.col_class[j], c1 = t.col_class[t.group_class[g + 1]]
     cdef int earliest, kind
-    if not job.examine and settled(t, job, g, j):
+    if not job.examine and settled(t, job, g, j, inflow):
         if t.refill:
             old_row_captures(t, job.row, job.rows, g, c0, L, R)
         return
@@ -610,29 +617,6 @@ cdef void step(const Tables* t, Walk* walk, int g, value_t* L, value_t* R, value
     walk.have = c1
 
 
-cdef void run_chunks(const Tables* t, const Job* jobs, int count, value_t* L, value_t* R, value_t* scratch,
-                     Findings* found) noexcept nogil:
-    """One pass over the columns of a few chunks of a strip, side by side.
-
-    They read the same rows of the strips before: going through the columns together, a group of those rows is read
-    from memory once and stays in the cache.
-    """
-    cdef Walk walks[TOGETHER]
-    cdef value_t* sums = scratch + <int64_t>(2 * TOGETHER * t.ring) * LANES
-    cdef int g, k, lowest = jobs[0].strip if t.mirrored else 0
-    for k in range(count):
-        describe(t, jobs[k].strip, jobs[k].row, jobs[k].rows, &walks[k].chunk)
-        walks[k].job = &jobs[k]
-        walks[k].found = &found[k]
-        walks[k].ring_l = scratch + <int64_t>(2 * k * t.ring) * LANES
-        walks[k].ring_r = scratch + <int64_t>((2 * k + 1) * t.ring) * LANES
-        walks[k].have = 0
-    for g in range(t.groups):
-        if t.group_class[g + 1] > lowest:
-            for k in range(count):
-                step(t, &walks[k], g, L, R, sums)
-
-
 cdef inline int group_of(const Tables* t, int column, int g) noexcept nogil:
     """The group of a column that lies in or before group g."""
     while t.col_class[t.group_class[g]] > column:
@@ -649,26 +633,112 @@ cdef void set_aside(const Tables* t, const Job* job, value_t* aside_l, value_t* 
     column_captures(t, &chunk, group_of(t, c0, t.groups - 1), c0, c1, aside_l, aside_r, in_order - c0)
 
 
-cdef void gather_inflow(const Tables* t, int strip, const double* moved, double* inflow) noexcept nogil:
-    """inflow[g] = the largest recent change of any tile (strip, group) that group g of this strip reads.
+cdef double inflow_of(const Tables* t, int strip, int g, const double* moved, double own) noexcept nogil:
+    """The largest recent change of any tile (strip, group) that group g of this strip reads.
 
     Row moves read the six strips before, with a capture up to a lap later in columns; column captures read rows up
-    to a lap later, in the columns from six classes before. In a mirrored component those may be kept exchanged.
+    to a lap later, in the columns from six classes before. In a mirrored component those may be kept exchanged; of
+    the strip itself they are as the last sweep left them: `own`.
     """
-    cdef int g, i, h, low, high, lap = t.squares + 1
-    cdef double most
+    cdef int i, h, lap = t.squares + 1, low = t.group_class[g] - 6, high = t.group_class[g + 1]
+    cdef double most = own if t.mirrored and low <= strip < high else 0
+    for h in range(t.groups):
+        if t.group_class[h + 1] > t.group_class[g] and t.group_class[h] < high + lap:
+            for i in range(max(0, strip - 6), strip):
+                most = max(most, moved[i * t.groups + h])
+        if t.group_class[h + 1] > low and t.group_class[h] < high:
+            for i in range(strip + 1, min(t.strips, strip + lap + 1)):
+                most = max(most, moved[i * t.groups + h])
+        if t.mirrored and t.group_class[h + 1] > strip and t.group_class[h] <= strip + lap:
+            for i in range(max(0, low), high):
+                if i != strip:
+                    most = max(most, moved[i * t.groups + h])
+    return most
+
+
+cdef struct Wave:        # a pass over some strips: threads take their parts in order and go through the columns
+    int first, end       # the strips
+    int tasks            # parts of all of them
+    const int32_t* first_task     # [strip - first]
+    const int32_t* before         # [strip - first]: the strip before it that has rows, counted likewise, or -1
+    const int32_t* need           # [g]: groups that the strip before must be through before group g may begin
+    Job* jobs            # of all chunks of these strips
+    Findings* found
+    double* moved        # [strip, group]: how much it moved in its last pass
+    double* own          # [strip - first]: how much its own class and a lap more moved in the last sweep
+    counter_t next_task
+    counter_t* ready     # [strip - first]: what `set_aside` notes is there
+    counter_t* through   # [strip - first]: groups that all parts are through with
+    counter_t* parts     # [strip - first, g]: parts that are through with the group
+    const int32_t* in_order
+
+
+cdef void prepare_strip(const Tables* t, Wave* wave, int strip, value_t* kind) noexcept nogil:
+    """Note what a mirrored component changes as soon as the strip is begun; once for all parts of a strip."""
+    cdef int k, g, here = strip - wave.first
+    cdef Job* job
+    wave.own[here] = 0
     for g in range(t.groups):
-        low = t.group_class[g] - 6
-        high = t.group_class[g + 1]
-        most = 0
-        for h in range(t.groups):
-            if t.group_class[h + 1] > t.group_class[g] and t.group_class[h] < high + lap:
-                for i in range(max(0, strip - 6), strip):
-                    most = max(most, moved[i * t.groups + h])
-            if t.group_class[h + 1] > low and t.group_class[h] < high:
-                for i in range(strip + 1, min(t.strips, strip + lap + 1)):
-                    most = max(most, moved[i * t.groups + h])
-            if t.mirrored and t.group_class[h + 1] > strip and t.group_class[h] <= strip + lap:
-                for i in range(max(0, low), high):
-                    most = max(most, moved[i * t.groups + h])
-        inflow[g] = most
+        if t.group_class[g + 1] > strip and t.group_class[g] <= strip + t.squares + 1:
+            wave.own[here] = max(wave.own[here], wave.moved[strip * t.groups + g])
+    for k in range(t.first_chunk[strip] - t.first_chunk[wave.first], t.first_chunk[strip + 1] - t.first_chunk[wave.first]):
+        job = &wave.jobs[k]
+        set_aside(t, job, <value_t*>job.aside_l, <value_t*>job.aside_r, wave.in_order)
+    counter_set(&wave.ready[here], 1)
+
+
+cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L, value_t* R,
+                   value_t* scratch) noexcept nogil:
+    """One pass over the columns of a few chunks of a strip, side by side.
+
+    They read the same rows of the strips before: going through the columns together, a group of those rows is read
+    from memory once and stays in the cache. The strip before may still be under way, a lap of columns ahead.
+    """
+    cdef Walk walks[TOGETHER]
+    cdef value_t* sums = scratch + <int64_t>(2 * TOGETHER * t.ring) * LANES
+    cdef int here = strip - wave.first, parts = wave.first_task[here + 1] - wave.first_task[here]
+    cdef int chunks = t.first_chunk[strip + 1] - t.first_chunk[strip]
+    cdef int begin = part * chunks // parts, count = (part + 1) * chunks // parts - begin
+    cdef Job* jobs = wave.jobs + (t.first_chunk[strip] - t.first_chunk[wave.first])
+    cdef int g, i, k, start = 0, lowest = strip if t.mirrored else 0, before = wave.before[here]
+    cdef bint sweeping = not jobs[0].examine
+    cdef double inflow = 0, most
+    for k in range(count):
+        describe(t, strip, jobs[begin + k].row, jobs[begin + k].rows, &walks[k].chunk)
+        walks[k].job = &jobs[begin + k]
+        walks[k].found = &wave.found[jobs - wave.jobs + begin + k]
+        walks[k].ring_l = scratch + <int64_t>(2 * k * t.ring) * LANES
+        walks[k].ring_r = scratch + <int64_t>((2 * k + 1) * t.ring) * LANES
+        walks[k].have = 0
+    while t.group_class[start + 1] <= lowest:
+        start += 1
+    if t.mirrored and part == 0:
+        if before >= 0:
+            wait_for(&wave.through[before], wave.need[start])
+        prepare_strip(t, wave, strip, L)
+    elif t.mirrored:
+        wait_for(&wave.ready[here], 1)
+    for g in range(start, t.groups):
+        if before >= 0:
+            wait_for(&wave.through[before], wave.need[g])
+        if sweeping:
+            inflow = inflow_of(t, strip, g, wave.moved, wave.own[here])
+        for k in range(count):
+            step(t, &walks[k], g, inflow, L, R, sums)
+        if counter_next(&wave.parts[here * t.groups + g]) == parts - 1:     # the last one to be through with it
+            if sweeping:
+                most = 0
+                for i in range(chunks):
+                    most = max(most, jobs[i].moved[g])
+                wave.moved[strip * t.groups + g] = most
+            counter_set(&wave.through[here], g + 1)
+
+
+cdef void run_tasks(const Tables* t, Wave* wave, value_t* L, value_t* R, value_t* scratch) noexcept nogil:
+    """Take part after part until there are none; a part only waits for parts that were taken before it."""
+    cdef int strip = wave.first, task = counter_next(&wave.next_task)
+    while task < wave.tasks:
+        while wave.first_task[strip - wave.first + 1] <= task:
+            strip += 1
+        run_part(t, wave, strip, task - wave.first_task[strip - wave.first], L, R, scratch)
+        task = counter_next(&wave.next_task)
