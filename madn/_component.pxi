@@ -191,9 +191,11 @@ def with_room(array, dtype):
 def parts_in_order(counts, int workers, int together):
     """Where the parts of each strip begin among all parts, and which strip before each has any, or -1.
 
-    `counts` are chunks. Parts of a strip are of about the same size, and as many for each worker.
+    `counts` are chunks, of which at most `together` run side by side. There are more parts than workers: one that is
+    held up leaves the rest of the strip to the others (two for each: 6 % faster than one, three pieces, two threads).
     """
-    parts = np.minimum(counts, workers * -(-counts // (workers * together)))
+    wanted = workers if workers == 1 else 2 * workers
+    parts = np.minimum(counts, wanted * -(-counts // (wanted * together)))
     strips = np.where(parts > 0, np.arange(len(parts)), -1)
     first = np.concatenate([[0], np.cumsum(parts)])
     return first.astype(np.int32), np.concatenate([[-1], np.maximum.accumulate(strips)[:-1]]).astype(np.int32)

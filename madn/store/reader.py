@@ -23,6 +23,7 @@ from madn.store.records import BlockTable, Catalogue
 
 CACHE_BYTES = 256 << 20
 GROUP_BLOCKS = 256  # rows of the catalogue that are read together
+AT_ONCE = 32  # blocks that a thread takes at a time when many positions are asked for
 FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     FLAGS |= getattr(os, _name, 0)
@@ -166,7 +167,7 @@ class BlockReader:
             answer(places)
         else:
             with ThreadPoolExecutor(workers) as pool:
-                list(pool.map(answer, (places[i::workers] for i in range(workers))))
+                list(pool.map(answer, (places[i : i + AT_ONCE] for i in range(0, len(places), AT_ONCE))))
         wins = np.empty(len(ids), np.float64)
         wins[order] = found
         return wins
