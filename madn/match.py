@@ -16,7 +16,7 @@ from madn import _match
 from madn._choice import Policy
 from madn._core import Ranking, max_threads
 from madn.board import Board
-from madn.errors import InvalidPlayerError
+from madn.errors import InvalidPlayerError, NoValuesError
 from madn.features import FEATURES
 from madn.players import OptimalPlayer, Player, RulePlayer
 from madn.record import Ply, Record
@@ -26,6 +26,7 @@ WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 SLICE = 20_000  # games between two looks at the clock and at Ctrl-C
 FINE_POSITIONS = 20_000_000  # up to this size a table of values is kept in doubles, above in 32 bits
+TABLE_POSITIONS = 1 << 29  # up to this size there is a table: 2 GiB; above the database is asked, move after move
 
 
 class Die:
@@ -67,9 +68,13 @@ def compiled(player: Player, rules: Rules) -> Policy | None:
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
         return Policy(rules.pieces, rules.squares, coded, player.draws)
-    if isinstance(player, OptimalPlayer):
+    if isinstance(player, OptimalPlayer) and rules.positions <= TABLE_POSITIONS:
         ranking = Ranking(rules.pieces, rules.squares)
-        return Policy(rules.pieces, rules.squares, ranking=ranking, values=_table(player, ranking.positions))
+        try:
+            values = _table(player, ranking.positions)
+        except NoValuesError:  # a database of best moves
+            return None
+        return Policy(rules.pieces, rules.squares, ranking=ranking, values=values)
     return None
 
 

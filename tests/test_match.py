@@ -13,11 +13,13 @@ import madn
 from madn import Board, Move, Rules
 from madn._core import Ranking
 from madn._match import play_many, play_one
+from madn.cli import main
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
 from madn.evaluate import evaluate
 from madn.match import Result, compiled, play_game, simulate
-from madn.players import PLAYERS, FunctionPlayer, Player, RulePlayer
+from madn.players import PLAYERS, FunctionPlayer, OptimalPlayer, Player, RulePlayer
 from madn.report import published
+from madn.store import compress_database
 
 SMALL = Rules(pieces=2, squares=12)
 TWO = Rules(pieces=2)
@@ -54,6 +56,21 @@ def test_games_are_the_same_on_any_number_of_threads_and_in_any_slices() -> None
     cuts = [play_many(one, two, 1, 1, 5, a, b, 2) for a, b in pairwise([0, 1, 257, 2000, 3000])]
     assert tuple(map(sum, zip(*cuts, strict=True))) == whole
     assert play_many(one, two, 1, 1, 6, 0, 3000, 2) != whole
+
+
+def test_optimal_plays_the_same_games_without_a_table(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    """A game too large for a table, and a database of best moves, are asked move after move."""
+    solved, policy = tmp_path / "solved", tmp_path / "policy"
+    assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(solved)]) == 0
+    compress_database(solved, policy, store="policy")
+    start, results = Board.start(SMALL), []
+    with madn.open_database(solved) as values, madn.open_database(policy) as moves:
+        for database, largest in ((values, 10**9), (values, 1), (moves, 10**9)):
+            monkeypatch.setattr("madn.match.TABLE_POSITIONS", largest)
+            optimal = OptimalPlayer(database)
+            assert (compiled(optimal, SMALL) is not None) == (not results)
+            results.append(simulate(optimal, PLAYERS["random"], start, 30, seed=4))
+    assert results[0] == results[1] == results[2]
 
 
 def test_a_player_that_only_python_can_ask_plays_the_same_games() -> None:
