@@ -543,7 +543,7 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
 
 
 cdef bint settled(const Tables* t, const Job* job, int g, int j, double moved) noexcept nogil:
-    """Whether group g, computed from class j on, may be left alone; keeps its account of what `moved` in strips around."""
+    """Whether group g, computed from class j on, may be left alone; keeps its account of what `moved` around it."""
     cdef int before = g - 1
     while before >= 0 and t.group_class[before + 1] > j - 6:
         moved = max(moved, job.moved[before])
@@ -674,14 +674,17 @@ cdef struct Wave:        # a pass over some strips: threads take their parts in 
 
 
 cdef void prepare_strip(const Tables* t, Wave* wave, int strip, value_t* kind) noexcept nogil:
-    """Note what a mirrored component changes as soon as the strip is begun; once for all parts of a strip."""
-    cdef int k, g, here = strip - wave.first
+    """Note what a mirrored component changes as soon as the strip is begun; once for all parts of a strip.
+
+    `kind` only says which type the values have.
+    """
+    cdef int k, g, here = strip - wave.first, first = t.first_chunk[wave.first]
     cdef Job* job
     wave.own[here] = 0
     for g in range(t.groups):
         if t.group_class[g + 1] > strip and t.group_class[g] <= strip + t.squares + 1:
             wave.own[here] = max(wave.own[here], wave.moved[strip * t.groups + g])
-    for k in range(t.first_chunk[strip] - t.first_chunk[wave.first], t.first_chunk[strip + 1] - t.first_chunk[wave.first]):
+    for k in range(t.first_chunk[strip] - first, t.first_chunk[strip + 1] - first):
         job = &wave.jobs[k]
         set_aside(t, job, <value_t*>job.aside_l, <value_t*>job.aside_r, wave.in_order)
     counter_set(&wave.ready[here], 1)
