@@ -3,7 +3,6 @@
 STOP = 2 ** 31 - 1       # ends a list of ascending columns
 
 cdef enum:
-    CACHE_LINE = 64
     RINGS = 400 << 10    # bytes of the rings of chunks that run side by side: they share a cache of 512 KiB
     SHARED = 1700        # chunks times columns from which a strip is worth more than one thread: about 0.15 ms
 
@@ -157,7 +156,7 @@ cdef class Component:
         """
         dtype = np.float64 if self.wide else np.int32
         if self.scratch is None or len(self.scratch) < threads:
-            self.scratch = on_cache_lines(threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES, dtype)
+            self.scratch = np.zeros((threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES), dtype)
             self.aside = np.zeros((2, 2, self.most_chunks if self.t.mirrored else 1, self.largest_strip * LANES), dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
@@ -173,14 +172,6 @@ cdef restore_strip(Component c, int strip, value_t[::1] L, value_t[::1] R):
         for g in range(t.groups):
             old_row_captures(t, first, rows, g, t.col_class[strip] if t.mirrored else 0, &L[0], &R[0])
         restore_homes(t, strip, &L[0], &R[0])
-
-
-def on_cache_lines(int64_t rows, int64_t length, dtype):
-    """Zeros whose vectors of LANES values do not straddle cache lines: numpy's arrays begin 16 bytes after one."""
-    spare = CACHE_LINE // np.dtype(dtype).itemsize
-    room = np.zeros(rows * length + spare, dtype)
-    skip = -room.ctypes.data % CACHE_LINE // room.itemsize
-    return room[skip:skip + rows * length].reshape(rows, length)
 
 
 def with_room(array, dtype):
@@ -228,7 +219,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef const int32_t[::1] need = c.need
     cdef int chunks = t.first_chunk[end] - t.first_chunk[first], strips = end - first
     cdef int together = max(1, min(<int>TOGETHER, RINGS // (2 * t.ring * LANES * <int>sizeof(value_t))))
-    cdef int strip, k, n, g, workers
+    cdef int strip, k, g, workers
     cdef Job like
     cdef Findings total
     cdef Wave wave
@@ -245,7 +236,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef const int32_t[::1] before
     first_task, before = parts_in_order(c.counts[first:end], workers, together)
     cdef double[::1] own = np.zeros(strips)
-    wave.first, wave.end, wave.tasks = first, end, first_task[strips]
+    wave.first, wave.tasks = first, first_task[strips]
     wave.first_task = &first_task[0]
     wave.before = &before[0]
     wave.need = &need[0]
@@ -253,8 +244,8 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     wave.own = &own[0]
     wave.in_order = &in_order[0]
     counter_set(&wave.next_task, 0)
-    wave.jobs = <Job*>calloc(chunks, sizeof(Job))
-    wave.found = <Findings*>calloc(chunks, sizeof(Findings))
+    wave.jobs = <Job*>calloc(max(1, chunks), sizeof(Job))
+    wave.found = <Findings*>calloc(max(1, chunks), sizeof(Findings))
     wave.ready = <counter_t*>calloc(strips * (2 + t.groups), sizeof(counter_t))
     wave.through = wave.ready + strips
     wave.parts = wave.through + strips

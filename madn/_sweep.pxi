@@ -22,7 +22,7 @@
 
 import numpy as np
 
-from cython.parallel cimport prange, threadid
+from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -657,8 +657,8 @@ cdef double inflow_of(const Tables* t, int strip, int g, const double* moved, do
 
 
 cdef struct Wave:        # a pass over some strips: threads take their parts in order and go through the columns
-    int first, end       # the strips
-    int tasks            # parts of all of them
+    int first            # the first strip
+    int tasks            # parts of all strips
     const int32_t* first_task     # [strip - first]
     const int32_t* before         # [strip - first]: the strip before it that has rows, counted likewise, or -1
     const int32_t* need           # [g]: groups that the strip before must be through before group g may begin
@@ -673,21 +673,14 @@ cdef struct Wave:        # a pass over some strips: threads take their parts in 
     const int32_t* in_order
 
 
-cdef void prepare_strip(const Tables* t, Wave* wave, int strip, value_t* kind) noexcept nogil:
-    """Note what a mirrored component changes as soon as the strip is begun; once for all parts of a strip.
-
-    `kind` only says which type the values have.
-    """
-    cdef int k, g, here = strip - wave.first, first = t.first_chunk[wave.first]
-    cdef Job* job
-    wave.own[here] = 0
+cdef double moved_near(const Tables* t, const Wave* wave, int strip) noexcept nogil:
+    """How much a strip of a mirrored component moved in the last sweep, in its own class and a lap more."""
+    cdef int g
+    cdef double most = 0
     for g in range(t.groups):
         if t.group_class[g + 1] > strip and t.group_class[g] <= strip + t.squares + 1:
-            wave.own[here] = max(wave.own[here], wave.moved[strip * t.groups + g])
-    for k in range(t.first_chunk[strip] - first, t.first_chunk[strip + 1] - first):
-        job = &wave.jobs[k]
-        set_aside(t, job, <value_t*>job.aside_l, <value_t*>job.aside_r, wave.in_order)
-    counter_set(&wave.ready[here], 1)
+            most = max(most, wave.moved[strip * t.groups + g])
+    return most
 
 
 cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L, value_t* R,
@@ -718,7 +711,10 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
     if t.mirrored and part == 0:
         if before >= 0:
             wait_for(&wave.through[before], wave.need[start])
-        prepare_strip(t, wave, strip, L)
+        wave.own[here] = moved_near(t, wave, strip)
+        for k in range(chunks):
+            set_aside(t, &jobs[k], <value_t*>jobs[k].aside_l, <value_t*>jobs[k].aside_r, wave.in_order)
+        counter_set(&wave.ready[here], 1)
     elif t.mirrored:
         wait_for(&wave.ready[here], 1)
     for g in range(start, t.groups):

@@ -31,3 +31,7 @@ class Component:
     def run(
         self, first: int, end: int, threads: int, examine: bool, skip_below: float = 0.0, bias: float = 0.0
     ) -> tuple[Any, ...]: ...
+
+def parts_in_order(
+    counts: NDArray[np.int64], workers: int, together: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]: ...

@@ -96,6 +96,24 @@ def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation
     assert len(seen) == 1
 
 
+@pytest.mark.parametrize("representation", ["float64", "fixed32"])
+def test_strips_in_parallel_give_the_same_bits(representation, kernel, monkeypatch):
+    """A game large enough for threads to share strips, which smaller ones are not; also for more threads than cores."""
+    module, seen, workers = KERNELS[kernel], set(), []
+    cut = module.parts_in_order
+
+    def noted(counts, threads, together):
+        workers.append(threads)
+        return cut(counts, threads, together)
+
+    monkeypatch.setattr(module, "parts_in_order", noted)
+    for threads in (1, 2, 3, 7):
+        solution = solve(replace(small_plan(Rules(3, 20), representation, threads=threads), tolerance=1e-6))
+        seen.add((values_of(solution).tobytes(), solution.updates, solution.residual))
+        assert max(workers) == threads
+    assert len(seen) == 1
+
+
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 def test_residual_is_what_the_plain_rules_say(rules, kernel):
     solution = solve(small_plan(rules, "fixed32"))
