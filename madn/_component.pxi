@@ -16,7 +16,8 @@ cdef class Component:
     cdef Tables t
     cdef list kept               # keeps the arrays alive that the tables point into
     cdef bint wide
-    cdef object L, R, homes, scratch, aside, in_order
+    cdef readonly object homes   # what captures lead to: all that a sweep keeps for the next
+    cdef object L, R, scratch, aside, in_order
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
     cdef object need             # [group]: groups that the strip before must be through before this one may begin
@@ -137,10 +138,6 @@ cdef class Component:
             self.t.col_exit_l[kind] = self.where(left)
             self.t.col_exit_r[kind] = self.where(right)
 
-    def accounts(self, int strip):
-        """Views of what a strip remembers between sweeps: by chunk and group, and by group."""
-        return self.pending[self.t.first_chunk[strip]:self.t.first_chunk[strip + 1]], self.by_strip[strip]
-
     def restore(self, int strip):
         """Do for a strip that was not computed here what is done besides: fill and copy captures."""
         if self.wide:
@@ -151,8 +148,9 @@ cdef class Component:
     def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double bias=0.0):
         """Pass over strips first..end-1 and return what was found, in stored units.
 
-        A sweep returns (largest change, positions computed). An examination, which changes nothing, returns three
-        extremes (six times the residual, least value, largest value), each as (value, row, column, column moves).
+        A sweep returns (largest change of what captures lead to, positions computed). An examination, which changes
+        nothing, returns three extremes (six times the residual, least value, largest value), each as (value, row,
+        column, column moves).
         """
         dtype = np.float64 if self.wide else np.int32
         if self.scratch is None or len(self.scratch) < threads:
@@ -219,12 +217,12 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef const int32_t[::1] need = c.need
     cdef int chunks = t.first_chunk[end] - t.first_chunk[first], strips = end - first
     cdef int together = max(1, min(<int>TOGETHER, RINGS // (2 * t.ring * LANES * <int>sizeof(value_t))))
-    cdef int strip, k, g, workers
+    cdef int strip, k, workers
     cdef Job like
     cdef Findings total
     cdef Wave wave
-    cdef double change = 0
     total.updates = 0
+    total.homes = 0
     total.residual.value = -1
     total.least.value = 2.0 ** 62
     total.most.value = -total.least.value
@@ -264,6 +262,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
                     run_tasks(t, &wave, &L[0], &R[0], &scratch[k, 0])
         for k in range(chunks):
             total.updates += wave.found[k].updates
+            total.homes = max(total.homes, wave.found[k].homes)
             if wave.found[k].residual.value > total.residual.value:
                 total.residual = wave.found[k].residual
             if wave.found[k].least.value < total.least.value:
@@ -277,7 +276,4 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     if examining:
         return tuple([(e.value, e.row, e.column, e.column_moves)
                       for e in (total.residual, total.least, total.most)])
-    for strip in range(first, end):
-        for g in range(t.groups):
-            change = max(change, by_strip[strip, g])
-    return change, total.updates
+    return total.homes, total.updates

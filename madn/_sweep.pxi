@@ -105,7 +105,7 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     void* col_exit_l[MAX_KINDS]
     void* col_exit_r[MAX_KINDS]
     int exit_row                  # the row that the vectors of column exits begin with
-    bint refill                   # the matrices come without the slots of captures: fill those of old groups too
+    bint refill                   # before an examination the matrices come without the slots of captures: fill them
 
 
 cdef struct Chunk:       # what the loops need to know about its rows
@@ -123,8 +123,9 @@ cdef struct Extreme:     # a value and where it was found
 
 
 cdef struct Findings:    # of a chunk
-    double change        # sweep: largest change of a position ...
-    int64_t updates      # ... and how many were computed
+    double change        # sweep: largest change of a position in the last group ...
+    double homes         # ... of what captures lead to, in all groups ...
+    int64_t updates      # ... and how many positions were computed
     Extreme residual     # examination: largest |V - T(V)|, smallest and largest value for the side to move
     Extreme least
     Extreme most
@@ -443,10 +444,20 @@ cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, va
                     R[at + b] = R[at + h]
 
 
+cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most) noexcept nogil:
+    """Store a value; return `most`, or by how much it changed if that is more and it is a position."""
+    cdef value_t change = fresh - to[0]
+    to[0] = fresh
+    change = change if change > 0 else -change
+    return change if change > most and both == 0 else most
+
+
 cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
-                     const value_t* ring_l, const value_t* ring_r) noexcept nogil:
+                     const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
     """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
     cdef int lane, i, b, h
+    cdef uint64_t both
+    cdef value_t most = 0
     cdef const value_t* left
     cdef const value_t* right
     cdef value_t* pairs
@@ -458,8 +469,9 @@ cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1,
             right = R + t.start[chunk.row + lane]
             pairs = <value_t*>t.homes + 2 * t.home_start[h]
             for b in range(c0, c1):
-                pairs[2 * b] = -right[b]
-                pairs[2 * b + 1] = -left[b]
+                both = chunk.turned[lane] & t.col_masks[b]
+                most = put(pairs + 2 * b, -right[b], both, most)
+                most = put(pairs + 2 * b + 1, -left[b], both, most)
     if t.mirrored:                    # the rows' own class has just been copied, by this chunk or another
         for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
             h = t.boxed_state[i]
@@ -468,8 +480,10 @@ cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1,
             ring = <int64_t>t.slot[h] * LANES
             pairs = <value_t*>t.homes + 2 * (t.home_start[i] + chunk.row)
             for lane in range(chunk.rows):
-                pairs[2 * lane] = -ring_r[ring + lane]
-                pairs[2 * lane + 1] = -ring_l[ring + lane]
+                both = chunk.turned[lane] & t.col_masks[h]
+                most = put(pairs + 2 * lane, -ring_r[ring + lane], both, most)
+                most = put(pairs + 2 * lane + 1, -ring_l[ring + lane], both, most)
+    found.homes = max(found.homes, <double>most)
 
 
 cdef void restore_homes(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
@@ -581,8 +595,6 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
     cdef int c0 = t.col_class[j], c1 = t.col_class[t.group_class[g + 1]]
     cdef int earliest, kind
     if not job.examine and settled(t, job, g, j, inflow):
-        if t.refill:
-            old_row_captures(t, job.row, job.rows, g, c0, L, R)
         return
     rows_l[0] = L
     rows_r[0] = R
@@ -612,7 +624,7 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
         settle(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
         write_back(t, chunk, c0, c1, L, R, ring_l, ring_r, walk.found)
         row_captures(t, chunk, g, c0, L, R, ring_l, ring_r)
-        keep_homes(t, chunk, g, c0, c1, L, R, ring_l, ring_r)
+        keep_homes(t, chunk, g, c0, c1, L, R, ring_l, ring_r, walk.found)
         job.moved[g] = walk.found.change
     walk.have = c1
 

@@ -8,6 +8,7 @@ from madn.solver.sides import Side
 WIDTH: int
 
 class Component:
+    homes: NDArray[Any]
     def __init__(
         self,
         rows: Side,
@@ -26,7 +27,6 @@ class Component:
         refill: bool = False,
     ) -> None: ...
     def set_column_exits(self, column_exits: list[tuple[NDArray[Any], NDArray[Any]]], first_row: int) -> None: ...
-    def accounts(self, strip: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def restore(self, strip: int) -> None: ...
     def run(
         self, first: int, end: int, threads: int, examine: bool, skip_below: float = 0.0, bias: float = 0.0

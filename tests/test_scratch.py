@@ -34,6 +34,7 @@ from madn.solver.handover import HandOver
 from madn.solver.plan import BASE_MEMORY, Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import TERMINAL, Side
+from madn.solver.streamed import Streamed
 from madn.solver.strips import StripFile, Tiling
 from madn.solver.zones import Zones
 from madn.store import compress_database, verify_database
@@ -338,15 +339,18 @@ def test_values_that_went_to_a_lost_database_are_missed(tmp_path):
 
 @pytest.fixture
 def begun(tmp_path) -> Path:
-    """A scratch directory that a solve was stopped in, halfway through its last component."""
-    plan = disk_plan(Rules(2, 10), tmp_path / "scratch")
+    """A scratch directory that a solve was stopped in, before the last component was examined."""
+    passes = Streamed.passes
 
-    def tell(fraction: float, text: str) -> None:
-        if fraction > 0.9:
+    def stopped(self: Streamed, threads: int, examine: bool, *args):
+        if examine and self.mirrored:
             raise StoppedError
+        return passes(self, threads, examine, *args)
 
-    with pytest.raises(StoppedError):
-        solve(plan, tell)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Streamed, "passes", stopped)
+        with pytest.raises(StoppedError):
+            solve(disk_plan(Rules(2, 10), tmp_path / "scratch"))
     return tmp_path / "scratch"
 
 
@@ -379,15 +383,37 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
         solve(disk_plan(Rules(2, 8), tmp_path / "letter.txt"))
 
 
-@pytest.mark.parametrize("suffix", ["values", "accounts", "state", "done"])
-@pytest.mark.parametrize("damage", ["cut", "changed"])
+@pytest.mark.parametrize("suffix", ["values", "homes?", "state", "done"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "lost", "swapped"])
 def test_files_that_were_cut_off_or_changed_are_noticed(begun, suffix, damage):
     (number,) = (path.stem for path in begun.glob("*.state"))
-    path = begun / f"{number}.{suffix}" if suffix != "done" else min(begun.glob("*.done"))
+    (path,) = begun.glob(f"{number}.{suffix}") if suffix != "done" else [min(begun.glob("*.done"))]
     whole = path.read_bytes()
-    path.write_bytes(whole[: len(whole) // 3] if damage == "cut" else b"\x01" * len(whole))
+    if damage == "lost":
+        if suffix in ("state", "done"):
+            return  # that only means less was done
+        path.unlink()
+    else:
+        half = len(whole) // 2
+        swapped = whole[half:] + whole[:half]
+        path.write_bytes({"cut": whole[:half], "changed": b"\x01" * len(whole), "swapped": swapped}[damage])
     with pytest.raises(CorruptBlockError, match=path.parent.name):
         solve(disk_plan(Rules(2, 10), begun, resume=True))
+
+
+@pytest.mark.parametrize("lost", [False, True])
+def test_the_strips_are_enough_to_go_on(begun, lost):
+    """Killed between the end of a sweep that may be the last and the writing of its checkpoint."""
+    (path,) = begun.glob("*.state")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "homes": None}))
+    (homes,) = begun.glob("*.homes?")
+    homes.unlink()
+    if lost:
+        path.unlink()  # then the component is begun again
+    outside = solve(disk_plan(Rules(2, 10), begun, resume=True))
+    inside = solve(make_plan(Rules(2, 10)))
+    assert (outside.win, outside.updates, outside.extremes) == (inside.win, inside.updates, inside.extremes)
+    outside.close()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")

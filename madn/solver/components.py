@@ -134,12 +134,15 @@ class Component:
         total = np.concatenate([[0], np.cumsum(lengths)])
         return np.diff(total[self.rows.class_start]) * 2
 
-    def passes(self, first: int, threads: int, examine: bool, skip_below: float) -> Iterator[tuple[int, Any]]:
-        """Sweep (or examine) the strips from `first` on; yields the next strip and what the kernel found.
+    def passes(
+        self, threads: int, examine: bool, skip_below: float = 0.0, keep: bool = False
+    ) -> Iterator[tuple[int, Any]]:
+        """Sweep, or examine what is there; yields the next strip and what the kernel found in those before.
 
-        It does so in slices, so that Ctrl-C is heard.
+        It does so in slices, so that Ctrl-C is heard. All values are kept, whatever `keep` says.
         """
         work = np.cumsum(self.strip_slots())
+        first = 0
         while first < self.strips:
             before = work[first - 1] if first else 0
             end = max(first + 1, int(np.searchsorted(work, before + SLICE, side="right")))

@@ -87,15 +87,15 @@ def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], i
     peak = 0
     for pair in pairs:
         size = component_positions(rules, *pair) * item
-        if pair in streamed:  # a strip more; not mirrored, it is written a second time with the other side as rows
-            classes = class_sizes(rules, rules.pieces - pair[0].bit_count())
-            strip = size * max(classes) // side_size(rules, pair[0]) if pair[0] != pair[1] else size // 40
-            peak = max(peak, sum(live.values()) + strip + size * (1 if pair[0] == pair[1] else 2))
+        if pair in streamed:  # two checkpoints, or strips and one; not mirrored, the strips are written in two ways
+            checkpoint = _homes(rules, *pair) * item
+            strips = size * (1 if pair[0] == pair[1] else 2)
+            peak = max(peak, sum(live.values()) + checkpoint + max(checkpoint, strips))
         live[pair] = size
         peak = max(peak, sum(live.values()))
         waiting = pairs[pairs.index(pair) + 1 :]
         live = {kept: size for kept, size in live.items() if needed_by(rules, kept, waiting)}
-    return peak + (1 << 26)  # figures, accounts of strips, and one value more for each tile
+    return peak + (1 << 26)  # figures, and one value more for each tile
 
 
 def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:

@@ -6,7 +6,7 @@
 | `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
 | `NN.done` | its figures, once it is solved |
 | `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
-| `NN.work`, `NN.accounts`, `NN.state` | a streamed component in work (`streamed.py`) |
+| `NN.work`, `NN.homes0`, `NN.homes1`, `NN.state` | a streamed component in work (`streamed.py`) |
 """
 
 import json
@@ -34,7 +34,7 @@ from madn.solver.strips import StripFile, Tiling
 if sys.platform != "win32":
     import fcntl
 
-FORMAT = 2
+FORMAT = 3
 TASK = "plan.json"
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
 
@@ -181,15 +181,11 @@ class Scratch:
 
     def open(self, pair: tuple[int, int]) -> StripFile:
         """The file of a solved component."""
-        lap = (self.done(pair) or {}).get("lap", 0)
-        dtype = DTYPE[self.plan.representation]
-        return StripFile(self.path(pair, "values"), self.tiling(pair), dtype, lap=lap, rewritten=lap > 0)
+        return StripFile(self.path(pair, "values"), self.tiling(pair), DTYPE[self.plan.representation])
 
     def save(self, pair: tuple[int, int], component: Component | Streamed, figures: dict[str, Any]) -> None:
         """Write a solved component; it counts as solved once its figures are there."""
-        if isinstance(component, Streamed) and component.mirrored:
-            figures["lap"] = component.laps  # its file is where it belongs already
-        else:
+        if not isinstance(component, Streamed) or not component.mirrored:  # that file is where it belongs already
             tiling = self.tiling(pair)
             file = StripFile(self.path(pair, "values"), tiling, DTYPE[self.plan.representation], create=True)
             packed = np.empty(tiling.longest, file.dtype)
@@ -197,7 +193,7 @@ class Scratch:
                 file.write(strip, tiling.pack(strip, L, R, start, packed))
             file.close()
         write_whole(self.path(pair, "done"), json.dumps(figures))
-        for suffix in ("work", "accounts", "state"):
+        for suffix in ("state", "work", "homes0", "homes1"):
             self.path(pair, suffix).unlink(missing_ok=True)
 
     def load(self, finish: int, other: int) -> Matrices:
@@ -247,7 +243,7 @@ def _turned(component: Component | Streamed, tiling: Tiling) -> Iterator[tuple[A
             left, right = (np.zeros((end - begin) * width, L.dtype) for _ in range(2))
             start = (np.arange(rows.size, dtype=np.int64) - begin) * width - first
             kept = range(j, j + 1)
-            packed = component.file.read(i, kept, component.laps)
+            packed = component.file.read(i, kept)
             source.unpack(i, packed, left, right, start, kept)
             L[: width * rows.size].reshape(width, rows.size)[:, begin:end] = -right.reshape(end - begin, width).T
             R[: width * rows.size].reshape(width, rows.size)[:, begin:end] = -left.reshape(end - begin, width).T

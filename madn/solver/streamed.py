@@ -1,7 +1,15 @@
-"""A component larger than memory: its strips pass through memory in order, from a file and back to it.
+"""A component larger than memory: a few of its strips are there at a time.
 
-A strip needs the six strips before it, as new as they are. What captures lead to, in strips to come, is kept in memory
-by the kernel. Values that moves to another finish zone lead to pass through memory as well, where they are many.
+A strip is computed from the six strips before it in the same sweep, from what captures lead to, which the kernel keeps
+in memory, and from other finish zones, whose values pass through memory as well where they are many. Nothing else of a
+sweep is needed for the next one. So strips are written to their file only in sweeps that may be the last, and what
+captures lead to is all that a checkpoint holds.
+
+| file | holds |
+|---|---|
+| `NN.values` or `NN.work` | the strips, as of the last sweep that kept them |
+| `NN.homes0`, `NN.homes1` | what captures lead to after an even or odd number of sweeps |
+| `NN.state` | after which sweep the work goes on, and checksums |
 """
 
 import json
@@ -20,7 +28,7 @@ from madn.solver.components import DTYPE, Matrices, column_groups, offsets, ring
 from madn.solver.footprint import SLOTS
 from madn.solver.kernels import kernels
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Tiling, Values, checksum
+from madn.solver.strips import StripFile, Tiling, checksum
 
 
 class RowWindow:
@@ -132,12 +140,10 @@ class Streamed:
             refill=True,
         )
         self.file: StripFile
-        self.laps = 0  # sweeps that are complete
-        lengths = [sum(part.size for part in self.kernel.accounts(i)) + 1 for i in range(self.strips)]
-        self._accounts = np.concatenate([[0], np.cumsum(lengths)])  # where those of each strip begin
         self._packed = np.empty(self.tiling.longest, dtype)
-        self._journal: Path = place.with_suffix(".state")
-        self._account_file: Any = None
+        self._sums = [0] * self.strips  # checksums of the strips in the file
+        self._state: Path = place.with_suffix(".state")
+        self._noted: dict[str, Any] = {}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="madn-load")
         self._storer = ThreadPoolExecutor(1, thread_name_prefix="madn-store")
         self._stored: list[Future[None]] = []
@@ -147,128 +153,133 @@ class Streamed:
         return 2 * np.array([self.tiling.dense_size(i) for i in range(self.strips)])
 
     def begin(self) -> dict[str, Any] | None:
-        """Open the files; return the state that an earlier run reached, if there is one."""
-        state = self._earlier()
-        dtype = self.L.dtype
-        self.file = StripFile(self.place, self.tiling, dtype, rewritten=True, create=state is None)
-        accounts = self.place.with_suffix(".accounts")
-        self._account_file = os.open(accounts, os.O_RDWR | os.O_CREAT | (os.O_TRUNC if state is None else 0), 0o644)
-        if state is not None:
-            self._restore(state["sweeps"], state["strip"])
+        """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
+        state = self._restore()
+        kept = state is not None and state["kept"]
+        if kept and not self.place.exists():
+            raise CorruptBlockError(f"{self.place}: missing; this work cannot go on")
+        self.file = StripFile(self.place, self.tiling, self.L.dtype, create=not kept)
+        if state is not None and state["homes"] is None:
+            for strip in range(self.strips):
+                self._load_strip(strip)
+                self.kernel.restore(strip)
+            self.checkpoint(state)
         return state
 
     def end(self) -> None:
-        """Wait for what is being written, and close the files; they stay."""
+        """Wait for what is being written, and close the file; it stays."""
         self._loader.shutdown(wait=True, cancel_futures=True)
         self._storer.shutdown(wait=True, cancel_futures=True)
-        if self._account_file is not None:
-            os.close(self._account_file)
-            self._account_file = None
+        if hasattr(self, "file"):
             self.file.close()
 
-    def passes(self, first: int, threads: int, examine: bool, skip_below: float) -> Iterator[tuple[int, Any]]:
-        """Sweep (or examine) the strips from `first` on; yields the next strip and what the kernel found."""
-        coming = self._loader.submit(self._load, first)
-        for strip in range(first, self.strips):
+    def passes(
+        self, threads: int, examine: bool, skip_below: float = 0.0, keep: bool = False
+    ) -> Iterator[tuple[int, Any]]:
+        """Sweep, or examine what the file holds; yields the next strip and what the kernel found in the one before.
+
+        A sweep leaves its values in the file if they are to be kept. No group of columns is skipped: its old values
+        are not at hand.
+        """
+        coming = self._loader.submit(self._load, 0, examine)
+        for strip in range(self.strips):
             coming.result()
             if strip + 1 < self.strips:
-                coming = self._loader.submit(self._load, strip + 1)
+                coming = self._loader.submit(self._load, strip + 1, examine)
             begin = int(self.rows.class_start[strip])
             self.kernel.set_column_exits([window.slabs[strip % 2] for window in self.column_windows], begin)
-            found = self.kernel.run(strip, strip + 1, threads, examine, skip_below)
+            found = self.kernel.run(strip, strip + 1, threads, examine)
+            if keep:
+                self._finish_writing(1)
+                self._stored.append(self._storer.submit(self._store, strip))
             yield strip + 1, found
         self._finish_writing(0)
-        if not examine:
-            self.laps += 1
-
-    def commit(self, strip: int, state: Mapping[str, Any]) -> None:
-        """Write a computed strip to the file, then note that the work has come this far; does not wait for it."""
-        self._finish_writing(1)
-        pending, moved = self.kernel.accounts(strip)
-        accounts = np.concatenate([pending.ravel(), moved])
-        self._stored.append(self._storer.submit(self._store, strip, accounts, json.dumps(state)))
 
     def _finish_writing(self, left: int) -> None:
         while len(self._stored) > left:
             self._stored.pop(0).result()
 
-    def _load(self, strip: int) -> None:
-        """Bring in a strip and what its moves to other finish zones lead to; have the next one fetched meanwhile."""
+    def _load(self, strip: int, examine: bool) -> None:
+        """Bring in what a strip's moves to other finish zones lead to, and its values if they are to be examined."""
+        windows: list[RowWindow | ColumnWindow] = [*self.row_windows, *self.column_windows]
         if strip + 1 < self.strips:
-            if self.laps:
-                self.file.announce(strip + 1, lap=self.laps)
-            for rows in self.row_windows:
-                rows.announce(strip + 1)
-            for columns in self.column_windows:
-                columns.announce(strip + 1)
-        self._load_strip(strip, self.laps)
-        for rows in self.row_windows:
-            rows.load(strip)
-        for columns in self.column_windows:
-            columns.load(strip)
+            if examine:
+                self.file.announce(strip + 1)
+            for window in windows:
+                window.announce(strip + 1)
+        if examine:
+            self._load_strip(strip)
+        for window in windows:
+            window.load(strip)
 
-    def _load_strip(self, strip: int, lap: int) -> Values:
-        """Bring a strip into its slot; return what was read."""
-        row, end = self.rows.class_start[strip : strip + 2]
-        first = int(self.columns.class_start[self.tiling.first_class(strip)])
-        if lap == 0:
-            size = self.tiling.dense_size(strip)
-            if end > row:
-                begin = int(self.start[row]) + first
-                self.L[begin : begin + size] = self.R[begin : begin + size] = 0
-            return self._packed[:0]
-        packed = self.file.read(strip, lap=lap)
+    def _load_strip(self, strip: int) -> None:
+        """Bring a strip from the file into its slot."""
+        packed = self.file.read(strip)
+        if checksum(packed) != self._sums[strip]:
+            raise CorruptBlockError(f"{self.place}: strip {strip} is not as it was written; this work cannot go on")
         self.tiling.unpack(strip, packed, self.L, self.R, self.start)
-        return packed
 
-    def _store(self, strip: int, accounts: NDArray[np.float64], state: str) -> None:
+    def _store(self, strip: int) -> None:
         packed = self.tiling.pack(strip, self.L, self.R, self.start, self._packed)
-        self.file.write(strip, packed, self.laps + 1)
-        record = accounts.tobytes() + checksum(packed).to_bytes(8, "little")
-        os.pwrite(self._account_file, record, self._account_place(strip, self.laps + 1))
-        write_whole(self._journal, state)
+        self.file.write(strip, packed)
+        self._sums[strip] = checksum(packed)
 
-    def _account_place(self, strip: int, lap: int) -> int:
-        return 8 * (int(self._accounts[-1]) * (lap % 2) + int(self._accounts[strip]))
+    def checkpoint(self, state: Mapping[str, Any]) -> None:
+        """Write down what the next sweep starts from.
 
-    def _earlier(self) -> dict[str, Any] | None:
-        """The state in the journal of an earlier run."""
+        The earlier checkpoint goes when there is another way to go on: the disk has room for the strips and one
+        checkpoint, or for two.
+        """
+        now, before = (self._homes(state["sweeps"] + i) for i in range(2))
+        if state["kept"]:
+            self.note({**state, "homes": None})
+            before.unlink(missing_ok=True)
+        with open(now, "wb") as file:
+            self.kernel.homes.tofile(file)
+        self.note({**state, "homes": checksum(self.kernel.homes)})
+        before.unlink(missing_ok=True)
+
+    def note(self, state: Mapping[str, Any]) -> None:
+        """Write down where the work is, as a whole or not at all; what it says of the checkpoint stays if not given."""
+        self._noted = {**self._noted, **state, "sums": self._sums}
+        write_whole(self._state, json.dumps(self._noted))
+
+    def _homes(self, sweeps: int) -> Path:
+        return self.place.with_suffix(f".homes{sweeps % 2}")
+
+    def _restore(self) -> dict[str, Any] | None:
+        """Bring everything in memory to where an earlier run was, and return what it noted."""
         try:
-            state: dict[str, Any] = json.loads(self._journal.read_text(encoding="ascii"))
+            state = json.loads(self._state.read_text(encoding="ascii"))
         except FileNotFoundError:
             return None
         except ValueError:
-            raise CorruptBlockError(f"{self._journal}: not the journal of a solve") from None
-        numbers = [state.get(name) for name in ("sweeps", "strip", "updates", "target", "change")]
-        if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers) or not (
-            0 < int(state["strip"]) <= self.strips and int(state["sweeps"]) >= 0
-        ):
-            raise CorruptBlockError(f"{self._journal}: not the journal of a solve")
-        return state
+            state = None
+        if not _makes_sense(state, self.strips):
+            raise CorruptBlockError(f"{self._state}: not the state of a solve")
+        self._noted, self._sums = dict(state), state["sums"]
+        if state["homes"] is not None:
+            place, homes = self._homes(state["sweeps"]), self.kernel.homes
+            values = np.fromfile(place, homes.dtype) if place.exists() else homes[:0]
+            if len(values) != len(homes) or checksum(values) != state["homes"]:
+                raise CorruptBlockError(f"{place}: not as it was written; this work cannot go on")
+            homes[:] = values
+        return dict(state)
 
-    def _restore(self, sweeps: int, strip: int) -> None:
-        """Bring everything in memory to where an earlier run stopped: `strip` is the next one to compute."""
-        self.laps = sweeps
-        for i in [*range(strip, self.strips), *range(strip)]:
-            lap = sweeps + (i < strip)
-            if lap == 0:
-                continue
-            found = checksum(self._load_strip(i, lap))
-            length = 8 * int(self._accounts[i + 1] - self._accounts[i])
-            record = os.pread(self._account_file, length, self._account_place(i, lap))
-            if len(record) != length or int.from_bytes(record[-8:], "little") != found:
-                raise CorruptBlockError(f"{self.place}: strip {i} is not as it was written; this work cannot go on")
-            pending, moved = self.kernel.accounts(i)
-            numbers = np.frombuffer(record[:-8], np.float64)
-            pending[:] = numbers[: pending.size].reshape(pending.shape)
-            moved[:] = numbers[pending.size :]
-            self.kernel.restore(i)
-        if strip == self.strips:
-            self.laps += 1
-        else:
-            for window in self.row_windows:
-                for i in range(max(0, strip - 6), strip):
-                    window.load(i)
+
+def _makes_sense(state: Any, strips: int) -> bool:
+    """Whether a state has all it should, in the right types."""
+    if not isinstance(state, dict):
+        return False
+    numbers = [state.get(name) for name in ("sweeps", "updates", "change", "target")]
+    sums = state.get("sums")
+    return (
+        all(isinstance(n, (int, float)) and math.isfinite(n) and n >= 0 for n in numbers)
+        and isinstance(state.get("kept"), bool)
+        and "homes" in state
+        and isinstance(sums, list)
+        and len(sums) == strips
+    )
 
 
 def write_whole(path: Path, text: str) -> None:

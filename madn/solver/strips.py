@@ -1,5 +1,6 @@
 """Components on disk: strip after strip, each cut into tiles, only positions."""
 
+import hashlib
 import os
 import threading
 from pathlib import Path
@@ -13,6 +14,7 @@ from madn.errors import CorruptBlockError
 from madn.solver.sides import Side
 
 Values = NDArray[Any]
+PAGE = 4096  # bytes
 
 
 class Tiling:
@@ -83,18 +85,10 @@ class Tiling:
 
 
 class StripFile:
-    """A file with the strips of a component. A strip is written a little before the place of its older self.
+    """A file with the strips of a component, one after the other."""
 
-    `lap` counts how often all strips have been written. The file has room for one strip more than there are, and
-    everything moves round it: writing strip i overwrites older selves of the strips before i only, which have been
-    written already. So at every moment each strip is there as of this lap or the last.
-    """
-
-    def __init__(
-        self, path: Path, tiling: Tiling, dtype: Any, *, lap: int = 0, rewritten: bool = False, create: bool = False
-    ) -> None:
-        self.path, self.tiling, self.dtype, self.lap = path, tiling, np.dtype(dtype), lap
-        self.capacity = tiling.total + (tiling.longest if rewritten else 0)
+    def __init__(self, path: Path, tiling: Tiling, dtype: Any, *, create: bool = False) -> None:
+        self.path, self.tiling, self.dtype = path, tiling, np.dtype(dtype)
         self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if create else 0), 0o644)
         self._own = threading.local()
 
@@ -102,39 +96,31 @@ class StripFile:
         """Close the file."""
         os.close(self.handle)
 
-    def announce(self, strip: int, classes: range | None = None, lap: int | None = None) -> None:
+    def announce(self, strip: int, classes: range | None = None) -> None:
         """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
         if hasattr(os, "posix_fadvise"):
-            at, length = self._extent(strip, classes, self.lap if lap is None else lap)
-            before_end = min(length, self.capacity - at)
-            for place, count in ((at, before_end), (0, length - before_end)):
-                if count:
-                    item = self.dtype.itemsize
-                    os.posix_fadvise(self.handle, place * item, count * item, os.POSIX_FADV_WILLNEED)
+            at, length = (n * self.dtype.itemsize for n in self._extent(strip, classes))
+            if length:
+                os.posix_fadvise(self.handle, at, length, os.POSIX_FADV_WILLNEED)
 
-    def _extent(self, strip: int, classes: range | None, lap: int) -> tuple[int, int]:
-        """Where tiles begin, and how many values they have; from the end of the file they go on at its beginning."""
+    def _extent(self, strip: int, classes: range | None = None) -> tuple[int, int]:
+        """Where tiles begin, and how many values they have."""
         tile = self.tiling.tile[strip]
         begin, end = (tile[classes.start], tile[classes.stop]) if classes else (0, tile[-1])
-        return (lap * self.tiling.total + int(self.tiling.strip[strip] + begin)) % self.capacity, int(end - begin)
+        return int(self.tiling.strip[strip] + begin), int(end - begin)
 
-    def read(self, strip: int, classes: range | None = None, lap: int | None = None) -> Values:
-        """The tiles of a strip, all or some, as of a lap; valid until the next call in the same thread."""
-        at, length = self._extent(strip, classes, self.lap if lap is None else lap)
+    def read(self, strip: int, classes: range | None = None) -> Values:
+        """The tiles of a strip, all or some; valid until the next call in the same thread."""
+        at, length = self._extent(strip, classes)
         if len(getattr(self._own, "buffer", ())) < length:
             self._own.buffer = np.empty(length, self.dtype)
         out: Values = self._own.buffer[:length]
-        before_end = min(length, self.capacity - at)
-        self._transfer(os.preadv, out[:before_end], at)
-        self._transfer(os.preadv, out[before_end:], 0)
+        self._transfer(os.preadv, out, at)
         return out
 
-    def write(self, strip: int, packed: Values, lap: int = 0) -> None:
+    def write(self, strip: int, packed: Values) -> None:
         """Write all tiles of a strip."""
-        at = (lap * self.tiling.total + int(self.tiling.strip[strip])) % self.capacity
-        before_end = min(len(packed), self.capacity - at)
-        self._transfer(os.pwritev, packed[:before_end], at)
-        self._transfer(os.pwritev, packed[before_end:], 0)
+        self._transfer(os.pwritev, packed, self._extent(strip)[0])
 
     def _transfer(self, call: Any, values: Values, at: int) -> None:
         """Read or write an array at a place, in as many steps as the system takes."""
@@ -148,7 +134,8 @@ class StripFile:
 
 
 def checksum(packed: Values) -> int:
-    """A number that shows whether a strip was cut off or mixed up: the sum of its 64-bit words and its length."""
+    """A number that shows whether values were cut off or mixed up: a digest of the sums of pages."""
     raw = packed.view(np.uint8)
-    words = raw[: len(raw) // 8 * 8].view(np.uint64)
-    return (int(words.sum(dtype=np.uint64)) + int(raw[len(words) * 8 :].sum()) + len(raw)) % 2**64
+    whole = len(raw) // PAGE * PAGE
+    sums = raw[:whole].view(np.uint64).reshape(-1, PAGE // 8).sum(axis=1, dtype=np.uint64)
+    return int.from_bytes(hashlib.blake2b(sums.tobytes() + raw[whole:].tobytes(), digest_size=8).digest(), "little")

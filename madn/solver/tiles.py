@@ -13,7 +13,7 @@ from madn.rules import Rules
 from madn.solver.census import Census
 from madn.solver.components import HALF, Component, Matrices
 from madn.solver.delivery import Receiver
-from madn.solver.footprint import component_positions, exits
+from madn.solver.footprint import can_stream, component_positions, exits
 from madn.solver.handover import HandOver
 from madn.solver.plan import Plan, PlanError
 from madn.solver.scratch import Scratch, occupied
@@ -25,6 +25,7 @@ from madn.solver.strips import StripFile
 SOLVING = 0.9  # of the work on a component on disk; the rest is handing it over: for the estimate of progress only
 EXPECTED_SWEEPS = {"fixed32": 12, "float64": 22}  # for the estimate of progress only
 MOST_SWEEPS = 2000
+NEAR_THE_END = 16  # times the target: a sweep divides the change by four to six, then
 
 
 def solve(plan: Plan, progress: Callable[[float, str], None], receiver: Receiver | None = None) -> Solution:
@@ -147,20 +148,19 @@ class Settler:
 
     def __init__(self, component: Component | Streamed, plan: Plan) -> None:
         self.component, self.plan = component, plan
+        self.large = can_stream(plan.rules, component.rows.finish, component.columns.finish)
         self.unit = 2.0 * HALF[plan.representation]
         self.work = np.cumsum(component.strip_slots())
-        self.sweeps = self.updates = 0  # sweeps that are complete
-        self.strip = 0  # the next strip of a sweep that is not
-        self.change = math.inf  # of the last sweep, or of this one so far
+        self.sweeps = self.updates = 0
+        self.change = math.inf  # of what captures lead to, in the last sweep
+        self.kept = False  # whether the values of the last sweep are there
         self.target = plan.tolerance * self.unit / 2
         self.found: Found | None = None
         if isinstance(component, Streamed):
             earlier = component.begin()
             if earlier is not None:
-                self.sweeps, self.strip, self.updates = (int(earlier[k]) for k in ("sweeps", "strip", "updates"))
+                self.sweeps, self.updates, self.kept = (earlier[name] for name in ("sweeps", "updates", "kept"))
                 self.change, self.target = float(earlier["change"]), float(earlier["target"])
-                if self.strip == component.strips:
-                    self.sweeps, self.strip = self.sweeps + 1, 0
 
     def close(self) -> None:
         """Let go of the files of a streamed component."""
@@ -170,38 +170,47 @@ class Settler:
     def run(self) -> Iterator[float]:
         """Sweep until the residual is small enough; yields the part of the work that is done, by estimate.
 
-        A sweep leaves a residual of at most its largest change plus what groups left alone may have missed: half the
-        tolerance each. The residual itself is then measured by a pass that only reads.
+        A sweep leaves a residual of at most the largest change of what captures lead to, for that alone was old when a
+        value was computed, plus what groups left alone may have missed: half the tolerance each. The residual itself is
+        then measured by a pass that only reads.
         """
         tolerance = self.plan.tolerance * self.unit
         while self.sweeps < MOST_SWEEPS:
-            while (self.strip or self.change > self.target) and self.sweeps < MOST_SWEEPS:
+            while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
                 yield from self._sweep()
             self.found = None
-            for end, places in self.component.passes(0, self.plan.threads, True, 0.0):
+            for end, places in self.component.passes(self.plan.threads, True):
                 found = Found(*(Place(*place) for place in places))
                 self.found = self.found.merged(found) if self.found else found
                 yield 0.95 + 0.05 * float(self.work[end - 1] / self.work[-1])
             if self.found and self.found.residual.value / 6 <= tolerance:
                 return
             self.target /= 2
-            self.change = math.inf
+            self.kept = False
+            if isinstance(self.component, Streamed):
+                self.component.note(self._state())
         raise PlanError(f"a residual of {self.plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
 
     def _sweep(self) -> Iterator[float]:
-        """One sweep, or the rest of one that an earlier run began."""
+        """One sweep.
+
+        In a component that may be streamed, values are kept only near the end, and no tile is left alone, also when it
+        is in memory: the same bits come out either way.
+        """
         expected = EXPECTED_SWEEPS[self.plan.representation] + 1
-        if self.strip == 0:
-            self.change = 0.0
-        for end, (moved, computed) in self.component.passes(self.strip, self.plan.threads, False, self.target):
-            self.change = max(self.change, moved)
-            self.updates += computed
-            self.strip = end
-            if isinstance(self.component, Streamed):
-                state = ("sweeps", "strip", "updates", "change", "target")
-                self.component.commit(end - 1, {name: getattr(self, name) for name in state})
+        keep = not self.large or self.change <= NEAR_THE_END * self.target
+        change, updates = 0.0, self.updates
+        skip_below = 0.0 if self.large else self.target
+        for end, (moved, computed) in self.component.passes(self.plan.threads, False, skip_below, keep):
+            change = max(change, moved)
+            updates += computed
             yield min(0.95, (self.sweeps + float(self.work[end - 1] / self.work[-1])) / expected)
-        self.sweeps, self.strip = self.sweeps + 1, 0
+        self.sweeps, self.updates, self.change, self.kept = self.sweeps + 1, updates, change, keep
+        if isinstance(self.component, Streamed):
+            self.component.checkpoint(self._state())
+
+    def _state(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("sweeps", "updates", "change", "target", "kept")}
 
     def extremes(self) -> Extremes:
         """What the last reading pass found, as probabilities and boards."""
