@@ -194,19 +194,19 @@ def test_any_stretch_of_ids_can_be_read(two_pieces, first, length):
 
 
 def test_settled_groups_are_left_alone(monkeypatch):
-    """With a coarse tolerance fewer positions are computed than sweeps times positions; the residual still holds."""
+    """Fewer positions are computed than sweeps times positions; the residual still holds."""
     rules = Rules(2, 40)
-    monkeypatch.setattr(tiles, "can_stream", lambda *pair: False)  # in those that may be streamed nothing is
-    plan = replace(make_plan(rules, tolerance=1e-4), threads=1)
+    monkeypatch.setattr(tiles, "can_stream", lambda *pair: False)  # in those that may be streamed nothing is left alone
+    plan = replace(make_plan(rules, tolerance=1e-5), threads=1)
     solution = solve(plan)
     everything = sum(
         count * component_positions(rules, f, g)
         for (f, g), (_, count) in zip(components.components(rules), solution.sweeps_per_component, strict=True)
     )
-    assert solution.updates < 0.97 * everything
-    assert solution.residual <= 1e-4
+    assert solution.updates < 0.99 * everything
+    assert solution.residual <= 1e-5
     fine = solve(make_plan(rules))
-    assert np.abs(values_of(solution) - values_of(fine)).max() < 1e-2
+    assert np.abs(values_of(solution) - values_of(fine)).max() < 1e-3
 
 
 def components_positions(rules: Rules) -> int:
