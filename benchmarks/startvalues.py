@@ -40,7 +40,7 @@ def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:
     smaller = replace(rules, pieces=max(1, rules.pieces - 1))
     wins = np.empty(smaller.positions)
     solve(make_plan(smaller, threads=threads)).values.read(0, wins)
-    polynomial = spread(smaller, wins).polynomial()
+    polynomial = spread(smaller, wins.take).polynomial()
     yield "0.5", None
     yield "polynomial", by_ratio(polynomial)
     yield "its symmetrical part", by_ratio(balanced(polynomial))

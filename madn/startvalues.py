@@ -18,6 +18,7 @@ from madn.rules import DIE, Rules
 
 Wins = NDArray[np.float64]
 Distances = NDArray[np.int32]
+Read: TypeAlias = Callable[[NDArray[np.int64]], Wins]  # the winning probabilities of positions, by ID
 Guess: TypeAlias = Callable[[Distances, Distances], Wins]  # from the distances of the side to move and of the other
 CHUNKS = {1: 20, 2: 5_000, 3: 200_000}  # positions in one averaged point of Figure 4.4, by pieces
 DEGREE = 5
@@ -32,8 +33,10 @@ def distances(states: NDArray[np.uint64], rules: Rules) -> Distances:
     S, P = rules.squares, rules.pieces
     goal = sum(range(S, S + P))
     total = np.full(len(states), goal + P * DIE, np.int32)
-    for q in range(S + P):
-        total -= (states >> np.uint64(q) & np.uint64(1)).astype(np.int32) * (q + DIE)
+    for first in range(0, S + P, 8):  # eight squares at a time: the three-piece game has 145 million positions
+        squares = np.arange(first, first + 8) + DIE
+        table = (np.arange(256)[:, None] >> np.arange(8) & 1) @ squares
+        total -= table.astype(np.int32)[(states >> np.uint64(first) & np.uint64(255)).astype(np.uint8)]
     return total
 
 
@@ -69,18 +72,18 @@ class Spread:
         return np.asarray(fitted, np.float64)
 
 
-def spread(rules: Rules, wins: Wins) -> Spread:
-    """Collect the winning probabilities of all open positions (by ID) by ratio."""
+def spread(rules: Rules, read: Read) -> Spread:
+    """Collect the winning probabilities of all open positions by ratio, read with `win_many` of a database, say."""
     ranking = Ranking(rules.pieces, rules.squares)
     size = int(distances(np.zeros(1, np.uint64), rules)[0]) + 1
     count = np.zeros(size * size, np.int64)
     total, least, most = np.zeros(size * size), np.full(size * size, np.inf), np.full(size * size, -np.inf)
     for first in range(0, ranking.positions, 1 << 22):
-        here = slice(first, min(first + (1 << 22), ranking.positions))
-        own, other = ranking.unrank_many(np.arange(here.start, here.stop))
-        pair = distances(own, rules).astype(np.int64) * size + distances(other, rules)
-        pair, values = pair[(pair >= size) & (pair % size > 0)], np.asarray(wins[here], np.float64)
-        values = values[_open(own, other, rules)]
+        ids = np.arange(first, min(first + (1 << 22), ranking.positions))
+        own, other = ranking.unrank_many(ids)
+        here = _open(own, other, rules)
+        pair = distances(own[here], rules).astype(np.int64) * size + distances(other[here], rules)
+        values = read(ids)[here]
         count += np.bincount(pair, minlength=size * size)
         total += np.bincount(pair, values, minlength=size * size)
         np.minimum.at(least, pair, values)

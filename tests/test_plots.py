@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from madn.cli import main
-from madn.plots import PICTURES
+from madn.plots import FROM_A_DATABASE, PICTURES
+from madn.plots.ludo import census_counts
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -36,3 +37,48 @@ def test_a_file_that_cannot_be_written_is_refused(
     monkeypatch.chdir(tmp_path)
     assert main(["plot", "positions", "--out", out]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.fixture(scope="module")
+def databases(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A game with three pieces, as values, and rounded with a census."""
+    place = tmp_path_factory.mktemp("plots")
+    solve = ["solve", "--pieces", "3", "--squares", "8", "--out"]
+    assert main([*solve, str(place / "values")]) == 0
+    more = ["--bits", "16", "--census", "--scratch", str(place / "scratch")]
+    assert main([*solve, str(place / "census"), *more]) == 0
+    return place / "values", place / "census"
+
+
+@pytest.mark.parametrize("name", FROM_A_DATABASE)
+def test_a_picture_shows_the_game_of_a_database(name: str, databases: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "picture.svg"
+    assert main(["plot", name, "--db", str(databases[0]), "--out", str(out)]) == 0
+    assert "3 pieces a side on 8 squares" in out.read_text(encoding="utf-8")
+
+
+def test_a_histogram_is_the_same_from_the_census_and_from_all_values(
+    databases: tuple[Path, Path], tmp_path: Path
+) -> None:
+    pictures = []
+    for database in databases:
+        pictures.append(tmp_path / f"{database.name}.svg")
+        assert main(["plot", "values", "--db", str(database), "--out", str(pictures[-1])]) == 0
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    "written",
+    [None, {}, [1], {"histogram": [1] * 99}, {"histogram": [0] * 100}, {"histogram": [-1] * 100},
+     {"histogram": ["1"] * 100}],
+)  # fmt: skip
+def test_a_census_that_makes_no_sense_is_not_drawn(written: object) -> None:
+    assert census_counts(written) is None
+    assert census_counts({"histogram": [1] * 100}) == [1] * 100
+
+
+def test_a_picture_that_has_nothing_to_do_with_a_database_refuses_one(
+    databases: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plot", "pig", "--db", str(databases[0])]) == 2
+    assert "pig is not drawn from a database" in capsys.readouterr().err

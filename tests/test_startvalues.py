@@ -46,7 +46,7 @@ def wins() -> np.ndarray:  # type: ignore[type-arg]
 
 
 def test_the_spread_collects_all_open_positions(wins: np.ndarray) -> None:  # type: ignore[type-arg]
-    found = spread(SMALL, wins)
+    found = spread(SMALL, wins.take)
     ranking = Ranking(SMALL.pieces, SMALL.squares)
     by_ratio: dict[float, list[float]] = {}
     for board in all_boards(SMALL):
@@ -64,7 +64,7 @@ def test_the_spread_collects_all_open_positions(wins: np.ndarray) -> None:  # ty
 
 
 def test_guesses_follow_the_polynomial_and_leave_finished_games_alone(wins: np.ndarray) -> None:  # type: ignore[type-arg]
-    polynomial = spread(SMALL, wins).polynomial()
+    polynomial = spread(SMALL, wins.take).polynomial()
     guess = guessed(SMALL, by_ratio(polynomial))
     over = (wins == 0) | (wins == 1)
     assert (guess[over] == wins[over]).all()

@@ -1,7 +1,8 @@
 """Pictures of the games and their solutions, drawn with matplotlib (the extra `madn[plots]`): `madn plot NAME`.
 
 `PICTURES` names, for each picture, the module of this package that draws it and what it shows. Such a module has a
-function `draw(name)` that returns a matplotlib `Figure` with labels and units.
+function `draw(name)` that returns a matplotlib `Figure` with labels and units. Those of `FROM_A_DATABASE` also take a
+database of German Ludo, whose game they then show.
 """
 
 from importlib import import_module
@@ -12,6 +13,8 @@ from madn.errors import ResourceError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from madn.database import Database
+
 PICTURES: dict[str, tuple[str, str]] = {
     "positions": ("ludo", "positions of German Ludo for 1 to 6 pieces (Figure 4.1 of the thesis)"),
     "pig": ("pig", "Pig to 200: where to roll and where to hold (Figure 3 of the paper)"),
@@ -21,7 +24,7 @@ PICTURES: dict[str, tuple[str, str]] = {
     "cantstop-newton": ("cantstop", "error against iteration for Newton's method and Algorithm 2, (3,3) Can't Stop"),
     "cantstop-stop-3-3": ("cantstop", "when to stop in the first turn of (3,3) Can't Stop"),
     "cantstop-stop-4-1": ("cantstop", "when to stop in the first turn of (4,1) Can't Stop"),
-    "ratios": ("ludo", "winning probabilities by distance-to-finish ratio, 2 pieces (Figure 4.3)"),
+    "ratios": ("ludo", "winning probabilities by distance-to-finish ratio (Figure 4.3)"),
     "averaged": ("ludo", "averaged winning probabilities and the regression polynomial (Figure 4.4)"),
     "convergence": ("ludo", "positions that change in each sweep (Figure 5.1)"),
     "extremes": ("ludo", "the worst and the best positions for 1 to 4 pieces (Figure 5.2)"),
@@ -30,14 +33,20 @@ PICTURES: dict[str, tuple[str, str]] = {
     "pyramid": ("pyramid", "turns the winner of the pyramid game needs, 2 to 12 tiers (Table 1 of Fujita's paper)"),
 }
 
+FROM_A_DATABASE = ("ratios", "averaged", "values")
 
-def draw(name: str) -> "Figure":
-    """Compute and draw one of `PICTURES`."""
+
+def draw(name: str, database: "Database | None" = None) -> "Figure":
+    """Compute and draw one of `PICTURES`; those of `FROM_A_DATABASE` for the game of a database, if there is one."""
     if name not in PICTURES:
         raise ValueError(f"{name!r} is not one of {', '.join(PICTURES)}")
+    if database is not None and name not in FROM_A_DATABASE:
+        raise ValueError(f"{name!r} is not drawn from a database; {', '.join(FROM_A_DATABASE)} are")
     try:
         import matplotlib  # noqa: F401
     except ImportError:
         raise ResourceError("pictures need matplotlib: pip install 'madn[plots]'") from None
-    figure: Figure = import_module(f"madn.plots.{PICTURES[name][0]}").draw(name)
+    figure: Figure = import_module(f"madn.plots.{PICTURES[name][0]}").draw(
+        name, *(() if database is None else (database,))
+    )
     return figure

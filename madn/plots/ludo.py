@@ -9,19 +9,21 @@ from matplotlib.patches import Circle
 from numpy.typing import NDArray
 
 from madn.board import Board
+from madn.database import Database
 from madn.drawing import layout, seats
 from madn.evaluate import evaluate
 from madn.match import simulate
 from madn.players import PLAYERS, RulePlayer
 from madn.rules import Rules
 from madn.solver import make_plan, solve
-from madn.startvalues import CHUNKS, balanced, by_ratio, guessed, spread, sweeps
+from madn.solver.census import PARTS
+from madn.startvalues import CHUNKS, Read, balanced, by_ratio, guessed, spread, sweeps
 
 BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"
 
 
-def draw(name: str) -> Figure:
-    """Draw the picture called `name` in `madn.plots.PICTURES`."""
+def draw(name: str, *database: Database) -> Figure:
+    """Draw the picture called `name` in `madn.plots.PICTURES`; some also for the game of a database."""
     return {
         "positions": positions,
         "ratios": ratios,
@@ -30,7 +32,7 @@ def draw(name: str) -> Figure:
         "extremes": extremes,
         "values": values,
         "cross-table": cross_table,
-    }[name]()
+    }[name](*database)
 
 
 def positions() -> Figure:
@@ -61,17 +63,23 @@ def positions() -> Figure:
 
 
 @cache
-def solved(pieces: int) -> NDArray[np.float64]:
-    """The winning probability of every position, by ID."""
+def solved(pieces: int) -> Read:
+    """Solves a game: the winning probability of every position, by ID."""
     rules = Rules(pieces=pieces)
     wins = np.empty(rules.positions)
     solve(make_plan(rules)).read(0, wins)
-    return wins
+    return wins.take
 
 
-def ratios() -> Figure:
+def _named(rules: Rules) -> str:
+    pieces = f"{rules.pieces} piece{'s' * (rules.pieces > 1)} a side"
+    return pieces if rules.squares == Rules().squares else f"{pieces} on {rules.squares} squares"
+
+
+def ratios(database: Database | None = None) -> Figure:
     """Figure 4.3: least, mean and largest winning probability by ratio, and how often a ratio occurs."""
-    found = spread(Rules(pieces=2), solved(2))
+    rules = database.rules if database else Rules(pieces=2)
+    found = spread(rules, database.win_many if database else solved(2))
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for wins, colour, name in ((found.most, BLUE, "largest"), (found.mean, GREEN, "mean"), (found.least, RED, "least")):
@@ -86,22 +94,23 @@ def ratios() -> Figure:
     for axes in (left, right):
         axes.set_xlabel("distance-to-finish ratio (1: won, -1: lost)")
         axes.set_xticks([-1, -0.5, 0, 0.5, 1])
-    figure.suptitle("All open positions of the two-piece game by distance-to-finish ratio")
+    figure.suptitle(f"All open positions by distance-to-finish ratio, {_named(rules)}")
     return figure
 
 
-def averaged() -> Figure:
+def averaged(database: Database | None = None) -> Figure:
     """Figure 4.4: the mean winning probability by ratio, smoothed, with the polynomial of degree 5."""
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    for axes, pieces in zip(figure.subplots(1, 2, sharey=True), (1, 2), strict=True):
-        found = spread(Rules(pieces=pieces), solved(pieces))
-        chunk = CHUNKS[pieces]
+    games = _games(database)
+    figure = Figure(figsize=(4.5 * len(games), 4), layout="constrained")
+    for axes, (rules, read) in zip(figure.subplots(1, len(games), sharey=True), games.items(), strict=True):
+        found = spread(rules, read)
+        chunk = min(CHUNKS.get(rules.pieces, 20_000_000), rules.positions // 80)
         ratio, mean = found.averaged(chunk)
         axes.plot(ratio, 100 * mean, "o", ms=3, color=BLUE, label=f"mean of about {chunk:,} positions")
         x = np.linspace(-1, 1, 201)
         fitted = np.polynomial.polynomial.polyval(x, found.polynomial())
         axes.plot(x, 100 * fitted, "-", color=RED, lw=1, label="polynomial of degree 5")
-        axes.set_title(f"{pieces} piece{'s' * (pieces > 1)} a side")
+        axes.set_title(_named(rules))
         axes.set_xlabel("distance-to-finish ratio (1: won, -1: lost)")
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8, loc="upper left")
@@ -180,23 +189,49 @@ def _draw_board(axes: Axes, board: Board) -> None:
             axes.text(x, y, seat.letter, ha="center", va="center", color="white", fontsize=6, weight="bold")
 
 
-def values() -> Figure:
-    """How often each winning probability occurs, for one and two pieces."""
+def values(database: Database | None = None) -> Figure:
+    """How often each winning probability occurs, for one and two pieces and the game of a database."""
     figure = Figure(figsize=(6.5, 4), layout="constrained")
     axes = figure.add_subplot()
-    edges = [float(edge) for edge in range(101)]
-    for pieces, colour in ((1, GREY), (2, BLUE)):
-        wins = solved(pieces)
-        open_wins = 100 * wins[(wins > 0) & (wins < 1)]
-        share = np.full(len(open_wins), 100 / len(open_wins))
-        name = f"{pieces} piece{'s' * (pieces > 1)} ({len(open_wins):,} positions)"
-        axes.hist(open_wins, edges, weights=share, histtype="step", color=colour, label=name)
+    for (rules, read), colour in zip(_games(database).items(), (GREY, BLUE, RED), strict=False):
+        counted = database.info()["provenance"].get("census") if database and rules == database.rules else None
+        counts = census_counts(counted) or _count(rules, read)
+        open_positions = sum(counts)
+        name = f"{_named(rules)} ({open_positions:,} positions)"
+        axes.stairs([100 * count / open_positions for count in counts], range(PARTS + 1), color=colour, label=name)
     axes.set_xlabel("winning probability of the side to move (%)")
     axes.set_ylabel("open positions (% in each step of 1 %)")
-    axes.set_ylim(top=3.4)
+    axes.set_ylim(bottom=0)
+    axes.margins(y=0.3)
     axes.set_title("Winning probabilities of all open positions")
-    axes.legend()
+    axes.legend(loc="upper left", fontsize=8)
     return figure
+
+
+def _games(database: Database | None) -> dict[Rules, Read]:
+    """The games to compare: one piece, two pieces, and that of a database."""
+    games = {Rules(n): solved(n) for n in (1, 2)}
+    if database:
+        games[database.rules] = database.win_many
+    return games
+
+
+def census_counts(written: object) -> list[int] | None:
+    """The histogram of a census in the provenance of a database, if there is one."""
+    counts = written.get("histogram") if isinstance(written, dict) else None
+    if not isinstance(counts, list) or len(counts) != PARTS:
+        return None
+    return counts if all(isinstance(count, int) and count >= 0 for count in counts) and any(counts) else None
+
+
+def _count(rules: Rules, read: Read) -> list[int]:
+    """How many open positions have a value in each of the parts, all positions read."""
+    counts = np.zeros(PARTS, np.int64)
+    for first in range(0, rules.positions, 1 << 22):
+        found = read(np.arange(first, min(first + (1 << 22), rules.positions)))
+        found = found[(found > 0) & (found < 1)]
+        counts += np.bincount(np.minimum(found * PARTS, PARTS - 1).astype(np.int64), minlength=PARTS)
+    return [int(count) for count in counts]
 
 
 GAMES = 10_000  # of each pairing in the cross table: a standard error of half a per cent
