@@ -706,7 +706,8 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
     cdef value_t* sums = scratch + <int64_t>(2 * TOGETHER * t.ring) * LANES
     cdef int here = strip - wave.first, parts = wave.first_task[here + 1] - wave.first_task[here]
     cdef int chunks = t.first_chunk[strip + 1] - t.first_chunk[strip]
-    cdef int begin = part * chunks // parts, count = (part + 1) * chunks // parts - begin
+    cdef int least = chunks // parts, more = chunks % parts      # the first parts have one more
+    cdef int begin = part * least + min(part, more), count = least + (1 if part < more else 0)
     cdef Job* jobs = wave.jobs + (t.first_chunk[strip] - t.first_chunk[wave.first])
     cdef int g, i, k, start = 0, lowest = strip if t.mirrored else 0, before = wave.before[here]
     cdef bint sweeping = not jobs[0].examine
