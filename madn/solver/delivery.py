@@ -56,10 +56,13 @@ class Part(NamedTuple):
 
 
 class Band:
-    """Room for some groups of own states, and where their rows belong in it."""
+    """Room for some groups of own states, and where their rows belong in it. `before` is the part done earlier."""
 
-    def __init__(self, zones: Zones, mine: Side, theirs: Side, groups: list[Group], dtype: Any) -> None:
+    def __init__(
+        self, zones: Zones, mine: Side, theirs: Side, groups: list[Group], dtype: Any, before: float, share: float
+    ) -> None:
         self.zones, self.mine, self.theirs, self.groups = zones, mine, theirs, groups
+        self.before, self.share = before, share
         S = zones.rules.squares
         sections = [zones.order(theirs, m) for m in range(theirs.open_pieces + 1)]
         self.columns = np.concatenate(sections)
@@ -76,6 +79,10 @@ class Band:
                 self.place[states, m] = total + np.arange(len(states)) * width
                 total += len(states) * width
         self.values = np.empty(total, dtype)
+
+    def done(self, number: int) -> float:
+        """The part of all bands that is done when so many classes of own states are put in."""
+        return self.before + self.share * number / (len(self.mine.class_start) - 1)
 
     def wants(self, number: int) -> bool:
         """Whether rows of a class of own states belong here."""
@@ -139,8 +146,10 @@ def deliver(
 
     `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
     """
-    for groups in bands(zones, mine, theirs, room // np.dtype(dtype).itemsize):
-        _deliver_band(Band(zones, mine, theirs, groups, dtype), rows_of, threads, hand_over, settle)
+    cuts = list(bands(zones, mine, theirs, room // np.dtype(dtype).itemsize))
+    for number, groups in enumerate(cuts):
+        share = number / len(cuts), 1 / len(cuts)
+        _deliver_band(Band(zones, mine, theirs, groups, dtype, *share), rows_of, threads, hand_over, settle)
 
 
 def _deliver_band(

@@ -129,15 +129,18 @@ def memory_to_hand_over(rules: Rules, pairs: list[Pair], census: bool) -> int:
 
 
 def rows_at_hand(rules: Rules, own: int, other: int, census: bool) -> int:
-    """Values of the rows of one class; for a census of seven, either side to move, and as many in each exit."""
+    """Values of the rows of one class; for a census of seven, either side to move, and as many in each exit.
+
+    Threads also keep what they read of each file: all together at most both matrices of a class.
+    """
 
     def rows(zone: int) -> int:
         return max(class_sizes(rules, rules.pieces - zone.bit_count())) * side_size(rules, other)
 
     tiles = 8 * max(class_sizes(rules, rules.pieces)) ** 2
     if not census:
-        return rows(own) + tiles
-    return 2 * WINDOW * (rows(own) + sum(rows(zone) for zone in exits(rules, own))) + rows(own) + tiles
+        return 3 * rows(own) + tiles
+    return (2 * WINDOW + 2) * (rows(own) + sum(rows(zone) for zone in exits(rules, own))) + rows(own) + tiles
 
 
 def can_stream(rules: Rules, f: int, g: int) -> bool:

@@ -104,7 +104,7 @@ class HandOver:
             def value_rows(band: Band) -> Iterator[NDArray[Any]]:
                 for number in range(len(mine.class_start) - 1):
                     yield load(number) if band.wants(number) else np.empty(0, dtype)
-                    tell(0.5 * number / len(mine.class_start))
+                    tell(0.5 * band.done(number + 1))
 
             deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, settle)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
@@ -134,7 +134,7 @@ class HandOver:
             def word_rows(band: Band) -> Iterator[NDArray[Any]]:
                 for number in range(classes):
                     yield choices.rows(number, counts != [None] or band.wants(number), counts[0])
-                    tell(0.5 + 0.5 * number / classes)
+                    tell(0.5 + 0.5 * band.done(number + 1))
                 counts[0] = None
 
             def words(part: Part) -> None:
