@@ -733,7 +733,7 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
     for g in range(start, t.groups):
         if before >= 0:
             wait_for(&wave.through[before], wave.need[g])
-        if sweeping:
+        if sweeping and jobs[0].skip_below > 0:      # else nothing is left alone
             inflow = inflow_of(t, strip, g, wave.moved, wave.own[here])
         for k in range(count):
             step(t, &walks[k], g, inflow, L, R, sums)

@@ -201,8 +201,7 @@ def values(database: Database | None = None) -> Figure:
         axes.stairs([100 * count / open_positions for count in counts], range(PARTS + 1), color=colour, label=name)
     axes.set_xlabel("winning probability of the side to move (%)")
     axes.set_ylabel("open positions (% in each step of 1 %)")
-    axes.set_ylim(bottom=0)
-    axes.margins(y=0.3)
+    axes.set_ylim(0, 1.3 * axes.get_ylim()[1])  # room for the legend
     axes.set_title("Winning probabilities of all open positions")
     axes.legend(loc="upper left", fontsize=8)
     return figure

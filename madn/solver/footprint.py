@@ -122,16 +122,16 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, f
     return peak, frozenset(streamed)
 
 
-def memory_to_hand_over(rules: Rules, pairs: list[Pair], census: bool) -> int:
+def memory_to_hand_over(rules: Rules, pairs: list[Pair], census: bool, threads: int) -> int:
     """Values in memory, at the least, to put solved components in the order of their IDs."""
     least = 1 << 22  # positions in that order
-    return least + max(max(rows_at_hand(rules, f, g, census), rows_at_hand(rules, g, f, census)) for f, g in pairs)
+    return least + max(rows_at_hand(rules, f, g, census, threads) for pair in pairs for f, g in (pair, pair[::-1]))
 
 
-def rows_at_hand(rules: Rules, own: int, other: int, census: bool) -> int:
+def rows_at_hand(rules: Rules, own: int, other: int, census: bool, threads: int) -> int:
     """Values of the rows of one class; for a census of seven, either side to move, and as many in each exit.
 
-    Threads also keep what they read of each file: all together at most both matrices of a class.
+    Each thread also keeps what it read last of each file: of both matrices of a class, a quarter at the most.
     """
 
     def rows(zone: int) -> int:
@@ -139,8 +139,9 @@ def rows_at_hand(rules: Rules, own: int, other: int, census: bool) -> int:
 
     tiles = 8 * max(class_sizes(rules, rules.pieces)) ** 2
     if not census:
-        return 3 * rows(own) + tiles
-    return (2 * WINDOW + 2) * (rows(own) + sum(rows(zone) for zone in exits(rules, own))) + rows(own) + tiles
+        return rows(own) + threads * rows(own) // 2 + tiles
+    windows = rows(own) + sum(rows(zone) for zone in exits(rules, own))
+    return 2 * WINDOW * windows + threads * windows // 2 + rows(own) + tiles
 
 
 def can_stream(rules: Rules, f: int, g: int) -> bool:

@@ -176,6 +176,6 @@ class HandOver:
         An eighth is for what the allocator keeps of the blocks that threads encode: with all of it, the four-piece game
         took 22.4 GB where 21.0 were planned.
         """
-        taken = rows_at_hand(self.plan.rules, own, other, census) * ITEM[self.plan.representation]
+        taken = rows_at_hand(self.plan.rules, own, other, census, self.plan.threads) * ITEM[self.plan.representation]
         left = self.plan.memory_bytes - BASE_MEMORY - ENCODING - self.held - taken
         return max(LEAST_ROOM, left // 8 * 7)

@@ -146,6 +146,7 @@ def make_plan(
     fixed = method == "tiles" and not small and tolerance >= FINEST["fixed32"]
     representation = "fixed32" if fixed else "float64"
     item = ITEM[representation]
+    threads = threads or usable_threads()
     streamed: frozenset[tuple[int, int]] = frozenset()
     if method == "thesis":
         needed = positions * ITEM["float64"]
@@ -154,13 +155,13 @@ def make_plan(
     else:
         limit = memory or available_memory() or sys.maxsize
         needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
-        needed = max(needed, memory_to_hand_over(rules, pairs, census)) * item
+        needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
     return Plan(
         rules=rules,
         method=method,
         representation=representation,
         tolerance=tolerance,
-        threads=threads or usable_threads(),
+        threads=threads,
         memory_limit=memory,
         positions=positions,
         components=len(pairs),
