@@ -5,8 +5,9 @@
 
 For the thesis' algorithm: sweeps until no value changes by more than 1e-6. For method `tiles`: the most sweeps any
 component takes to a residual of 1e-6 with 32-bit values, and the position updates of all sweeps, which is what counts
-there, because tiles that have settled are left alone. Guesses are fitted to the game with one piece less, as one would
-have it; for one piece to the game itself. "Solved, to two digits" is no guess but a bound for all of them.
+there: components differ in size, and in the smaller ones tiles that have settled are left alone. Guesses are fitted to
+the game with one piece less, as one would have it; for one piece to the game itself. "Solved, to two digits" is no
+guess but a bound for all of them.
 """
 
 import argparse

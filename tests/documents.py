@@ -17,7 +17,7 @@ FENCE = re.compile(r"^```(python|console)\n(.*?)^```$", re.MULTILINE | re.DOTALL
 # What depends on the machine: of these lines of a table only the first word is compared, and of a JSON number
 # twelve decimals.
 VARIABLE = re.compile(
-    r"^(memory|method|residual|residual_board|sweeps|updates|seconds|threads|time|versions|blocks|size|"
+    r"^(memory|from disk|method|residual|residual_board|sweeps|updates|seconds|threads|time|versions|blocks|size|"
     r"bits|decisions|before|after)  .*$|"
     r"(?<=[0-9]\.[0-9]{12})[0-9]+",
     re.MULTILINE,
