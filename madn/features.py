@@ -72,6 +72,20 @@ def _spread(board: Board, move: Move) -> int:
     return max(main) - min(main) if main else 0
 
 
+def _seeming_capture(board: Board, move: Move) -> int:
+    S, end = board.rules.squares, _ends(move)[1]
+    boxed = [-1] * (board.rules.pieces - len(board.other))
+    return int(end < S and end in {(q + S // 2) % S for q in (*boxed, *board.other)})
+
+
+def _seeming_passing(board: Board, move: Move) -> int:
+    S, (start, end) = board.rules.squares, _ends(move)
+    if start < 0:
+        return 0
+    first, last = (start + S // 2) % S, (end + S // 2) % S
+    return int(any(first < q <= last for q in board.other))
+
+
 FEATURES: dict[str, Feature] = {
     feature.name: feature
     for feature in (
@@ -88,6 +102,18 @@ FEATURES: dict[str, Feature] = {
         Feature("exposed", "how many own pieces could be captured with the next roll after the move", _exposed),
         Feature("chase", "how many pieces of the other side stand one to six squares in front after the move", _chase),
         Feature("spread", "squares between the first and the last own piece on the main field after the move", _spread),
+        Feature(
+            "seeming-capture",
+            "1 if the move captures or seems to: half the board added, modulo the board, puts pieces in the box on the "
+            "square before the other side's A-square, and finished ones on the squares from there on",
+            _seeming_capture,
+        ),
+        Feature(
+            "seeming-passing",
+            "1 if a piece of the other side stands between start and end, or on the end, all in its numbers, modulo "
+            "the board: never across its A-square, but beyond the way into the finish zone",
+            _seeming_passing,
+        ),
     )
 }
 

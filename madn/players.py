@@ -140,7 +140,8 @@ class OptimalPlayer(Player):
         return (self.database.best_move(board, roll),)
 
 
-def _rules(*texts: str) -> tuple[Rule, ...]:
+def rules(*texts: str) -> tuple[Rule, ...]:
+    """Rules as a rule file has them, such as `prefer capture`."""
     return tuple(Rule(text.split()[1], text.startswith("avoid")) for text in texts)
 
 
@@ -152,33 +153,33 @@ PLAYERS: dict[str, Player] = {
         RulePlayer(
             "fpoc",
             "Captures if it can, and otherwise moves the piece that is furthest along.",
-            _rules("prefer capture", "prefer front"),
+            rules("prefer capture", "prefer front"),
         ),
         RulePlayer(
             "fpnpoc",
             "Captures if it can, otherwise jumps over as few pieces as possible, and otherwise moves the piece "
             "that is furthest along.",
-            _rules("prefer capture", "avoid passing", "prefer front"),
+            rules("prefer capture", "avoid passing", "prefer front"),
         ),
         RulePlayer(
             "runner",
             "Always runs with the piece that is furthest along, whatever else there is to do.",
-            _rules("prefer front"),
+            rules("prefer front"),
         ),
         RulePlayer(
             "hunter",
             "Captures the piece that has come furthest, and otherwise sneaks up behind the other side's pieces.",
-            _rules("prefer loot", "prefer chase", "avoid front"),
+            rules("prefer loot", "prefer chase", "avoid front"),
         ),
         RulePlayer(
             "together",
             "Captures if it can, and otherwise keeps its pieces close together.",
-            _rules("prefer capture", "avoid spread", "avoid front"),
+            rules("prefer capture", "avoid spread", "avoid front"),
         ),
         RulePlayer(
             "careful",
             "Captures if it can, and otherwise leaves as few pieces as possible where they can be captured.",
-            _rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
+            rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
         ),
     )
 }

@@ -1,6 +1,6 @@
 """Matches: the same games compiled and in Python and on any number of threads; exact results."""
 
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -16,9 +16,11 @@ from madn._match import play_many, play_one
 from madn.cli import main
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
 from madn.evaluate import evaluate
+from madn.features import FEATURES
 from madn.match import Result, compiled, play_game, simulate
 from madn.players import PLAYERS, FunctionPlayer, OptimalPlayer, Player, RulePlayer
 from madn.report import published
+from madn.report.ludo import MISTAKEN
 from madn.store import compress_database
 
 SMALL = Rules(pieces=2, squares=12)
@@ -247,3 +249,18 @@ def test_the_thesis_prints_what_its_players_score() -> None:
     printed = published()["madn"]["table_5_2_percent"]
     result = simulate(PLAYERS["fpoc"], PLAYERS["random"], Board.start(), 60_000, 1)
     assert result.agrees(printed["fpoc"]["random"] / 100, 1_000_000)
+    for first, second in permutations(MISTAKEN, 2):
+        result = simulate(MISTAKEN[first], MISTAKEN[second], Board.start(), 60_000, 1)
+        assert result.agrees(printed[first][second] / 100, 1_000_000), (first, second)
+
+
+def test_the_mistakes_of_the_thesis_on_boards_made_for_them() -> None:
+    """Whatever seems to stand on a square of the main field can be captured, it seems; nothing is passed on 20."""
+    capture, passing = FEATURES["seeming-capture"].of, FEATURES["seeming-passing"].of
+    boards = [Board.parse(text) for text in ("10,15,18,36/5,6,7,42", "10,15,18,36/5,6,7", "10,15,18,36/0,22,23,24")]
+    seen = [[(m.start, capture(b, m), passing(b, m)) for m in b.legal_moves(4)] for b in boards]
+    assert seen[0] == [(10, 0, 0), (15, 0, 0), (18, 1, 0), (36, 0, 0)]  # 42 seems to stand on 22
+    assert seen[1] == [(10, 0, 0), (15, 1, 0), (18, 0, 0), (36, 0, 0)]  # the boxed piece seems to stand on 19
+    assert seen[2] == [(10, 0, 0), (15, 0, 0), (18, 0, 0), (36, 0, 0)]  # 20 is jumped over unseen
+    beyond = Board.parse("10,15,18,36/20,21,5,6")  # 20 is square 0, where the way into the finish zone has left
+    assert [passing(beyond, m) for m in beyond.legal_moves(4)] == [0, 0, 0, 1]

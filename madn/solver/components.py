@@ -17,7 +17,7 @@ HALF = {
     "float64": 0.5,
 }  # one half in stored units; six fixed32 values add up inside 32 bits
 DTYPE: dict[str, Any] = {"fixed32": np.int32, "float64": np.float64}
-GROUP, GROUPS = 256, 16  # columns that are visited, or left alone, together; fewer rather than too few groups
+GROUP = 256  # columns that are visited, or left alone, together
 SLICE = 30_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
 
 Values: TypeAlias = NDArray[Any]
@@ -169,14 +169,10 @@ class Component:
 
 
 def column_groups(side: Side) -> NDArray[np.int32]:
-    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last.
-
-    Few groups would keep threads waiting: a strip begins a group when the strip before is a lap of columns ahead.
-    """
-    size = min(GROUP, max(kernels.WIDTH, side.size // GROUPS))
+    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last."""
     cuts, last = [0], len(side.class_start) - 1
     for j in range(1, last + 1):
-        if side.class_start[j] - side.class_start[cuts[-1]] >= size or j == last:
+        if side.class_start[j] - side.class_start[cuts[-1]] >= GROUP or j == last:
             cuts.append(j)
     return np.array(cuts, np.int32)
 
