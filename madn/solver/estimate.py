@@ -19,8 +19,8 @@ THESIS_SWEEPS = {1: 39, 2: 67, 3: 105, 4: 135}  # to changes of 1e-6: the thesis
 
 # What an update costs, and handing over a position from disk, in updates of the sample: measured side by side.
 UPDATE = {"fixed32": 0.8, "float64": 1.25}
-STREAMED = 2.8
-STORING, CENSUS = 2.5, 3.5
+STREAMED = 1.8
+STORING, CENSUS = 5.0, 7.0
 
 
 def seconds(plan: Plan) -> float:
