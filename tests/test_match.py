@@ -262,5 +262,5 @@ def test_the_mistakes_of_the_thesis_on_boards_made_for_them() -> None:
     assert seen[0] == [(10, 0, 0), (15, 0, 0), (18, 1, 0), (36, 0, 0)]  # 42 seems to stand on 22
     assert seen[1] == [(10, 0, 0), (15, 1, 0), (18, 0, 0), (36, 0, 0)]  # the boxed piece seems to stand on 19
     assert seen[2] == [(10, 0, 0), (15, 0, 0), (18, 0, 0), (36, 0, 0)]  # 20 is jumped over unseen
-    beyond = Board.parse("10,15,18,36/20,21,5,6")  # 20 is square 0, where the way into the finish zone has left
+    beyond = Board.parse("10,15,18,36/5,6,20,21")  # 20 is square 0, where the way into the finish zone has left
     assert [passing(beyond, m) for m in beyond.legal_moves(4)] == [0, 0, 0, 1]
