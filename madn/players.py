@@ -140,8 +140,7 @@ class OptimalPlayer(Player):
         return (self.database.best_move(board, roll),)
 
 
-def rules(*texts: str) -> tuple[Rule, ...]:
-    """Rules as a rule file has them, such as `prefer capture`."""
+def _rules(*texts: str) -> tuple[Rule, ...]:
     return tuple(Rule(text.split()[1], text.startswith("avoid")) for text in texts)
 
 
@@ -153,33 +152,33 @@ PLAYERS: dict[str, Player] = {
         RulePlayer(
             "fpoc",
             "Captures if it can, and otherwise moves the piece that is furthest along.",
-            rules("prefer capture", "prefer front"),
+            _rules("prefer capture", "prefer front"),
         ),
         RulePlayer(
             "fpnpoc",
             "Captures if it can, otherwise jumps over as few pieces as possible, and otherwise moves the piece "
             "that is furthest along.",
-            rules("prefer capture", "avoid passing", "prefer front"),
+            _rules("prefer capture", "avoid passing", "prefer front"),
         ),
         RulePlayer(
             "runner",
             "Always runs with the piece that is furthest along, whatever else there is to do.",
-            rules("prefer front"),
+            _rules("prefer front"),
         ),
         RulePlayer(
             "hunter",
             "Captures the piece that has come furthest, and otherwise sneaks up behind the other side's pieces.",
-            rules("prefer loot", "prefer chase", "avoid front"),
+            _rules("prefer loot", "prefer chase", "avoid front"),
         ),
         RulePlayer(
             "together",
             "Captures if it can, and otherwise keeps its pieces close together.",
-            rules("prefer capture", "avoid spread", "avoid front"),
+            _rules("prefer capture", "avoid spread", "avoid front"),
         ),
         RulePlayer(
             "careful",
             "Captures if it can, and otherwise leaves as few pieces as possible where they can be captured.",
-            rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
+            _rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
         ),
     )
 }
