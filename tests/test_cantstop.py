@@ -39,7 +39,6 @@ from madn.games.cantstop import (
     twin,
     write_database,
 )
-from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.first_turn import first_turn, stored_turn
 from madn.games.cantstop.layout import Layout
 from madn.games.cantstop.turns import Turn, estimates, states, steps
@@ -536,33 +535,6 @@ def test_what_is_no_database_is_refused(tmp_path: Path) -> None:
     (tmp_path / "catalogue.sqlite").write_bytes(b"not SQLite" * 100)
     with pytest.raises(CorruptBlockError, match="damaged, or not a catalogue"):
         open_database(tmp_path)
-
-
-def test_a_solve_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    game, file = CantStop(3, 1), tmp_path / "state"
-    monkeypatch.setattr("madn.games.cantstop.checkpoint.PAUSE", 0.0)
-    monkeypatch.setattr(Checkpoint.__init__, "__defaults__", (0.0,))
-    calls = 0
-
-    def stop(fraction: float, text: str) -> None:
-        nonlocal calls
-        calls += 1
-        if calls == 150:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solve(game, checkpoint=file, progress=stop)
-    assert file.exists()
-    with pytest.raises(CorruptBlockError, match="another solve"):
-        solve(CantStop(3, 1, 1), checkpoint=file)
-    solution = solve(game, checkpoint=file)
-    assert np.array_equal(solution.values, solved(game).values)
-    assert solution.components == game.components
-    assert np.array_equal(solution.table, solved(game).table)
-    assert not file.exists()
-    file.write_bytes(b"PK\x03\x04 nonsense")
-    with pytest.raises(CorruptBlockError, match="not a checkpoint"):
-        solve(game, checkpoint=file)
 
 
 # what is printed

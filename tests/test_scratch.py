@@ -1,6 +1,7 @@
 """Solving from disk: the same bits as in memory, at any limit of memory, after any number of kills."""
 
 import json
+import math
 import os
 import random
 import shutil
@@ -532,6 +533,24 @@ def test_ranges_are_all_positions_of_their_zones(rules):
         size = sum(run.size for run in zones.runs() if (run.own, run.other) in finished)
         assert sum(count for _, count in zones.ranges([pair])) == component_positions(rules, *pair) + size
     assert zones.ranges(pairs) == [(0, rules.positions)]
+
+
+@pytest.mark.parametrize("positions", [1, 5000, 20_000, 33_000, 10**9])
+def test_bands_are_few_and_alike_and_in_one_order(positions, monkeypatch):
+    """Whatever the room, the same groups follow each other; no band is larger than it must be, but for one group."""
+    monkeypatch.setattr(delivery, "GROUP", 300)
+    rules = Rules(3, 14)
+    zones, mine, theirs = Zones(rules), Side(rules, 0), Side(rules, 1)
+    found = list(delivery.bands(zones, mine, theirs, positions))
+    (together,) = delivery.bands(zones, mine, theirs, 10**12)
+    assert [group for band in found for group in band] == together
+    sizes = [len(delivery.Band(zones, mine, theirs, band, np.int8, 0.0, 1.0).values) for band in found]
+    assert sum(sizes) == sum(run.size for run in zones.runs_of(0, 1))
+    if positions == 1:
+        assert len(found) == len(together)
+        return
+    assert len(found) == math.ceil(sum(sizes) / positions)
+    assert max(sizes) <= min(positions, sum(sizes) / len(sizes) + 300)
 
 
 @given(st.data())

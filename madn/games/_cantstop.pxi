@@ -16,6 +16,7 @@
 
 import numpy as np
 
+from cpython.exc cimport PyErr_CheckSignals
 from cython.parallel cimport prange, threadid
 from libc.math cimport fabs
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
@@ -40,6 +41,7 @@ cdef enum:
     LANES = 8
     TAKEN = 11 * 16
     SHARED = 1 << 18                     # roll positions that are worth several threads
+    PIECE = 1 << 25                      # roll positions between two looks for signals: a fraction of a second
 
 cdef double TIE = 1e-14      # what rounding can do to a value; pieces that meet differ by no more
 
@@ -55,7 +57,6 @@ cdef class Stage:
     cdef const uint64_t[::1] packed      # squares of a placement, four bits a column
     cdef const int32_t[::1] mirror       # the mirrored placement; empty if the open columns are not symmetric
     cdef const int64_t[::1] total        # placements with this many steps begin here
-    cdef const int64_t[::1] structure_total  # structures of placements with this many steps begin here
     cdef const int32_t[::1] placement    # of a structure
     cdef const int32_t[:, ::1] column    # [kind][placement]: which column of a supporting component
     cdef const int64_t[:, ::1] shift     # [split][kind]
@@ -77,7 +78,6 @@ cdef class Stage:
         self.placement, self.column, self.shift, self.row = placement, column, shift, row
         self.values, self.place, self.cells, self.scale = values, place, cells, scale
         self.roles, self.splits = self.values.shape[0], self.shift.shape[0]
-        self.structure_total = np.searchsorted(np.asarray(placement), np.asarray(total)).astype(np.int64)
         self.scratch = np.empty((threads, 3 * LANES * self.turns.largest + LANES * self.column.shape[0]))
         self.threshold = threshold       # of the player in role 0, if there are two roles
 
@@ -254,48 +254,19 @@ cdef class Stage:
                 left += self.active[h]
         return left
 
-    cdef int64_t solve_class(self, int64_t steps, int level, int width, double tolerance, int limit,
-                             double* scratch) noexcept nogil:
-        """Solve the components of a level in which one player has this many steps: they need no others.
+    cdef object pieces(self):
+        """The roll positions of the level, and where pieces end: rows with about PIECE of them (or a single row)."""
+        work = np.cumsum(np.diff(self.start) * np.tile(np.diff(self.turns.begin), self.roles * self.splits))
+        whole = int(work[len(work) - 1])
+        cuts = np.searchsorted(work, np.arange(PIECE, whole + PIECE, PIECE)) + 1
+        return whole, np.unique(np.minimum(cuts, len(work)))
 
-        Return the passes over roll positions, or -1 if the limit of iterations was not enough.
-        """
-        cdef int64_t groups = self.roles * self.splits, structures = self.placement.shape[0], passes = 0, left = 1
-        cdef int64_t side, k, s, p, states
-        cdef int round = 0
-        while left:
-            left = 0
-            round += 1
-            if round > limit:
-                return -1
-            for side in range(1 if 2 * steps == level else 2):
-                p = level - steps if side else steps
-                for s in range(self.structure_total[p], self.structure_total[p + 1]):
-                    states = self.turns.begin[s + 1] - self.turns.begin[s]
-                    for k in range(groups):
-                        passes += states * self.run_row(k * structures + s, width, tolerance, scratch)
-            for side in range(1 if 2 * steps == level else 2):
-                p = level - steps if side else steps
-                for s in range(self.structure_total[p], self.structure_total[p + 1]):
-                    for k in range(groups):
-                        left += self.update_row(k * structures + s, tolerance < 0)
-        return passes
-
-    cdef int64_t solve_together(self, int threads, int width, double tolerance, int limit) except -2:
-        """Solve all components of a level, iteration by iteration; the same answer as `solve_class` for each class."""
-        cdef int64_t structures = self.placement.shape[0], rows = self.start.shape[0] - 1, passes = 0, left = 1, r
-        cdef int round = 0
-        while left:
-            left = 0
-            round += 1
-            if round > limit:
-                return -1
-            with nogil:
-                for r in prange(rows, num_threads=threads, schedule="dynamic"):
-                    passes += (self.turns.begin[r % structures + 1] - self.turns.begin[r % structures]) * self.run_row(
-                        r, width, tolerance, &self.scratch[threadid(), 0])
-                for r in prange(rows, num_threads=threads, schedule="static"):
-                    left += self.update_row(r, tolerance < 0)
+    cdef int64_t run_piece(self, int64_t low, int64_t high, int threads, int width, double tolerance) noexcept nogil:
+        """One pass for the active halves of some rows; return the roll positions of it."""
+        cdef int64_t structures = self.placement.shape[0], passes = 0, r, states
+        for r in prange(low, high, num_threads=threads, schedule="dynamic"):
+            states = self.turns.begin[r % structures + 1] - self.turns.begin[r % structures]
+            passes += states * self.run_row(r, width, tolerance, &self.scratch[threadid(), 0])
         return passes
 
     def solve_level(self, int level, int threads, int lanes, double tolerance, int limit):
@@ -304,35 +275,25 @@ cdef class Stage:
         `lanes` is 8 or 1. A negative tolerance asks for Newton's method, any other for plain iteration until no value
         changes by more. The answer: values, partners, iterations of the halves; passes over roll positions.
         """
-        cdef int64_t size = self.open_level(level, threads), r, k, classes, passes = 0
-        cdef int most = self.total.shape[0] - 2
-        steps = [p for p in range(level + 1) if p <= level - p <= most]
-        work = np.array([self.class_work(p, level) for p in steps])
-        cdef int64_t[::1] order = np.array(steps, np.int64)[np.argsort(-work, kind="stable")]
-        cdef int64_t[::1] done = np.zeros(len(steps), np.int64)
-        classes = len(steps)
-        if work.sum() < SHARED:
+        cdef int64_t size = self.open_level(level, threads), rows = self.start.shape[0] - 1
+        cdef int64_t r, low, passes = 0, left = 1
+        cdef int round = 0
+        work, pieces = self.pieces()
+        if work < SHARED:
             threads = 1                  # several threads would cost more than they save
-        if work.max() * threads > 1.3 * work.sum() and threads > 1:
-            passes = self.solve_together(threads, lanes, tolerance, limit)
-        else:
+        while left:
+            round += 1
+            if round > limit:
+                raise ArithmeticError(f"level {level}: {limit} iterations were not enough")
+            low = left = 0
+            for high in pieces:
+                passes += self.run_piece(low, high, threads, lanes, tolerance)
+                low = high
+                PyErr_CheckSignals()
             with nogil:
-                for k in prange(classes, num_threads=threads, schedule="dynamic", chunksize=1):
-                    done[k] = self.solve_class(order[k], level, lanes, tolerance, limit, &self.scratch[threadid(), 0])
-            passes = -1 if np.min(done) < 0 else np.sum(done)
-        if passes < 0:
-            raise ArithmeticError(f"level {level}: {limit} iterations were not enough")
+                for r in prange(rows, num_threads=threads, schedule="static"):
+                    left += self.update_row(r, tolerance < 0)
         with nogil:
-            for r in range(self.start.shape[0] - 1):
+            for r in range(rows):
                 self.keep(r)
         return np.asarray(self.value), np.asarray(self.partner)[:size], np.asarray(self.iterations), passes
-
-    def class_work(self, int64_t steps, int level):
-        """About the roll positions of the components in which one player has this many steps."""
-        sums = []
-        for p in (steps, level - steps):
-            low, high = self.structure_total[p], self.structure_total[p + 1]
-            sums.append((high - low, self.turns.begin[high] - self.turns.begin[low]))
-        (n, states), (m, others) = sums
-        work = states * m + (others * n if 2 * steps != level else 0)
-        return work * self.roles * self.splits

@@ -112,23 +112,34 @@ class Band:
 
 
 def bands(zones: Zones, mine: Side, theirs: Side, positions: int) -> Iterator[list[Group]]:
-    """All own states by the rank of their combination, cut so that at most about so many positions go together."""
-    S = zones.rules.squares
+    """All own states by the rank of their combination, cut so that at most about so many positions go together.
+
+    The bands are as few as that allows and about alike: the largest decides how much memory they take.
+    """
+    groups = list(_groups(zones, mine, theirs))
+    whole = sum(size for _, size in groups)
+    most = min(positions, whole // math.ceil(whole / positions) + GROUP)
     band: list[Group] = []
     filled = 0
+    for group, size in groups:
+        if band and filled + size > most:
+            yield band
+            band, filled = [], 0
+        band.append(group)
+        filled += size
+    yield band
+
+
+def _groups(zones: Zones, mine: Side, theirs: Side) -> Iterator[tuple[Group, int]]:
+    """Own states that go together, by the rank of their combination, and how many positions they have."""
+    S = zones.rules.squares
     for m in range(min(mine.open_pieces, S) + 1):
         length = sum(math.comb(S - m, k) for k in range(theirs.open_pieces + 1))
         states = math.comb(S, m)
         step = max(1, GROUP // length)
         for first in range(0, states, step):
             group = Group(m, first, min(first + step, states))
-            size = (group.end - group.first) * length
-            if band and filled + size > positions:
-                yield band
-                band, filled = [], 0
-            band.append(group)
-            filled += size
-    yield band
+            yield group, (group.end - group.first) * length
 
 
 def deliver(

@@ -23,6 +23,7 @@ from madn.solver.zones import Zones
 
 LEAST_ROOM = 1 << 22  # bytes
 ENCODING = 1 << 25  # bytes for blocks on their way into a database
+VALUES = 0.2  # of the work when choices are counted too: for the estimate of progress only
 
 
 class HandOver:
@@ -104,7 +105,7 @@ class HandOver:
             def value_rows(band: Band) -> Iterator[NDArray[Any]]:
                 for number in range(len(mine.class_start) - 1):
                     yield load(number) if band.wants(number) else np.empty(0, dtype)
-                    tell(0.5 * band.done(number + 1))
+                    tell((VALUES if self.plan.census else 1.0) * band.done(number + 1))
 
             deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, settle)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
@@ -127,14 +128,14 @@ class HandOver:
             if receiver is None:
                 for number in range(classes):
                     choices.rows(number, True, census)
-                    tell(0.5 + 0.5 * number / classes)
+                    tell(VALUES + (1 - VALUES) * number / classes)
                 return
             counts: list[Census | None] = [census]  # of the first band only: each has all rows
 
             def word_rows(band: Band) -> Iterator[NDArray[Any]]:
                 for number in range(classes):
                     yield choices.rows(number, counts != [None] or band.wants(number), counts[0])
-                    tell(0.5 + 0.5 * band.done(number + 1))
+                    tell(VALUES + (1 - VALUES) * band.done(number + 1))
                 counts[0] = None
 
             def words(part: Part) -> None:

@@ -6,12 +6,13 @@ lies in a matrix: rows are placements of the player who waits, columns those of 
 number of columns that the waiting player has won. Mirrored masks share a matrix, and of mirrored rows one is kept.
 """
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.games.cantstop.rules import CantStop
+from madn.games.cantstop.rules import MARKERS, CantStop
 
 Array = NDArray[Any]
 
@@ -87,6 +88,23 @@ class Layout:
             return every
         left = mask & ((1 << self.game.sides) - 1)  # with the middle column
         return (every + self.columns(left)) // 2
+
+    def work(self, mask: int) -> Array:
+        """The roll positions of each level (total steps of both players), all matrices of a mask together.
+
+        Exact if the open columns are not symmetric; if they are, half of all, as if each had another mirror image.
+        """
+        ways = [np.ones(1), *[np.zeros(1)] * MARKERS]  # [markers of the player to move][level]: how many
+        for length in (length for c, length in enumerate(self.game.lengths) if mask >> c & 1):
+            plain, marked = np.zeros((2, 2 * length - 1))
+            for own, other in product(range(length), repeat=2):
+                if own != other or own == 0:
+                    plain[own + other] += 1
+                    marked[own + other] += length - own
+            fewer = [np.zeros_like(ways[0]), *ways[:-1]]
+            ways = [np.convolve(w, plain) + np.convolve(f, marked) for w, f in zip(ways, fewer, strict=True)]
+        positions: Array = np.sum(ways, 0) * (len(self.splits(mask)) / (2 if mask == self.mirrored(mask) else 1))
+        return positions
 
     def placements(self, mask: int) -> Placements:
         """The placements in these open columns."""

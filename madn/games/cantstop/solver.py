@@ -127,13 +127,11 @@ def solve(
 def _work(solution: Solution, lanes: int, build: str, keeper: Checkpoint | None, progress: Progress | None) -> None:
     layout = solution.layout
     earlier = _restore(solution, keeper.load(solution.values) if keeper else None)
-    efforts = {
-        mask: float(len(layout.splits(mask)) * layout.rows(mask) * layout.columns(mask)) for mask in layout.places
-    }
-    done, begin, before = 0.0, time.perf_counter(), solution.seconds
-    for number, (mask, effort) in enumerate(efforts.items()):
-        levels = 2 * (len(layout.placements(mask).total) - 2)
-        todo = [level for level in range(levels, -1, -1) if (number, -level) > earlier]
+    work = {mask: layout.work(mask) for mask in layout.places}
+    whole, done = float(sum(map(np.sum, work.values()))), 0.0
+    begin, before = time.perf_counter(), solution.seconds
+    for number, (mask, levels) in enumerate(work.items()):
+        todo = [level for level in range(len(levels) - 1, -1, -1) if (number, -level) > earlier]
         if todo:
             stage = kernels.make_stage(layout, mask, solution.values, solution.rule or 0, solution.threads, build)
         for level in todo:
@@ -142,9 +140,8 @@ def _work(solution: Solution, lanes: int, build: str, keeper: Checkpoint | None,
             if keeper:
                 keeper.save(solution.values, _state(solution, number, level))
             if progress:
-                share = done + effort * (1 - (level / (levels + 1)) ** 4)  # low levels have most of the work
-                progress(share / sum(efforts.values()), f"{mask.bit_count()} open columns")
-        done += effort
+                progress(float(done + levels[level:].sum()) / whole, f"{mask.bit_count()} open columns")
+        done += levels.sum()
 
 
 def _solve_level(solution: Solution, stage: Any, level: int, lanes: int) -> None:
