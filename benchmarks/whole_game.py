@@ -3,8 +3,8 @@
     python benchmarks/whole_game.py --out four --scratch scratch                           the standard game: an hour
     python benchmarks/whole_game.py --pieces 3 --memory 500M --out three --scratch scratch   a trial: minutes
 
-It does what `madn solve --census --bits 16` does and more: every 32nd block is also coded as best moves and as whole
-values, to see how large those databases would be. It can be stopped and started again; the times add up.
+It does what `madn solve --census --bits 16` does and more: a 64th of the positions is also coded as best moves and as
+whole values, to see how large those databases would be. It can be stopped and started again; the times add up.
 """
 
 import argparse
@@ -12,12 +12,14 @@ import json
 import os
 import resource
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, before anything loads OpenMP
 
+import numpy as np
 from hardware import hardware
 
 from madn import Rules
@@ -28,50 +30,81 @@ from madn.solver import Plan, make_plan, solve
 from madn.store.blocks import BLOCK_POSITIONS, ENCODINGS, Array, quantised
 from madn.store.growing import GrowingDatabase, Made, Maker, PolicyMaker, ValueMaker, growing_database
 from madn.store.receiver import Databases
+from madn.store.records import profile_rows
 
-SAMPLE = 32  # one block in so many
+SPANS, SPAN = 16, 1 << 20  # one span in so many is in the samples, and the IDs of one
+BLOCKS = 4  # one block of these in so many is made
 
 
-class Sampled:
-    """Makes one block in SAMPLE, and nothing of the others."""
+def in_sample(first: int) -> bool:
+    """Whether the positions from an ID on are in the samples."""
+    return first // SPAN % SPANS == 0
 
-    def __init__(self, maker: Maker) -> None:
-        self.maker, self.encoding = maker, maker.encoding
 
-    def make(self, profile: tuple[int, int, int, int], rank: int, first_id: int, content: Array) -> Made:
-        if first_id // BLOCK_POSITIONS % SAMPLE:
-            return Made(b"", 0.0, 0)
-        made = self.maker.make(profile, rank, first_id, content)
-        return Made(made.frame, 0.0, made.decisions)
+class Sample:
+    """Makes some blocks of a database and keeps only their sizes: a line of a file for each, so that it can go on."""
+
+    def __init__(self, path: Path, rules: Rules, maker: Maker, pool: ThreadPoolExecutor) -> None:
+        self.path, self.maker, self.pool = path, maker, pool
+        self.profiles = list(rules.profiles())
+        self.first_ids = np.array([row["first_id"] for row in profile_rows(rules)], np.int64)
+        self.waiting: list[tuple[int, int, Future[Made]]] = []
+
+    def take(self, first_of_run: int, size_of_run: int, first: int, content: Array) -> None:
+        """Make the blocks that lie in this part of a run as they would lie in a database."""
+        end = first + len(content)
+        for at in range(first + (first_of_run - first) % BLOCK_POSITIONS, end, BLOCK_POSITIONS):
+            count = min(BLOCK_POSITIONS, first_of_run + size_of_run - at)
+            if at + count <= end and at // BLOCK_POSITIONS % BLOCKS == 0:
+                number = int(np.searchsorted(self.first_ids, at, "right")) - 1
+                place = self.profiles[number], at - int(self.first_ids[number]), at
+                block = content[at - first : at - first + count]
+                self.waiting.append((at, count, self.pool.submit(self.maker.make, *place, block)))
+
+    def settle(self) -> None:
+        """Note the blocks that were taken."""
+        with open(self.path, "a", encoding="ascii") as file:
+            for at, count, job in self.waiting:
+                made = job.result()
+                print(json.dumps([at, count, len(made.frame), made.decisions]), file=file)
+        self.waiting.clear()
+
+    def report(self, positions: int) -> dict[str, Any]:
+        """What the blocks take, and what those of so many positions would."""
+        lines = self.path.read_text(encoding="ascii").splitlines()
+        blocks = {at: rest for at, *rest in map(json.loads, lines)}  # a component may have been handed over twice
+        count, size, decisions = (sum(column) for column in zip(*blocks.values(), strict=True))
+        return {
+            "blocks": len(blocks),
+            "positions": count,
+            "bits_per_position": 8 * size / count,
+            "estimated_bytes": round(size / count * positions),
+            **({"bits_per_decision": 8 * size / decisions} if decisions else {}),
+        }
 
 
 class WithSamples(Databases):
     """A database, and samples of two others."""
 
-    def __init__(self, values: GrowingDatabase, whole: GrowingDatabase, policy: GrowingDatabase) -> None:
-        super().__init__(values, policy)
-        self.whole = whole
-        self.all = [values, whole, policy]
+    def __init__(self, values: GrowingDatabase, whole: Sample, policy: Sample) -> None:
+        super().__init__(values, None)
+        self.whole, self.policy_sample = whole, policy
+
+    def wants_choices(self, first: int) -> bool:
+        return in_sample(first)
 
     def take(self, first_of_run: int, size_of_run: int, first: int, values: Array) -> None:
         super().take(first_of_run, size_of_run, first, values)
-        self.whole.take(first_of_run, size_of_run, first, values)
+        if in_sample(first):
+            self.whole.take(first_of_run, size_of_run, first, values)
 
+    def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: Array) -> None:
+        self.policy_sample.take(first_of_run, size_of_run, first, words)
 
-def sampled(database: GrowingDatabase) -> dict[str, Any]:
-    """What the blocks of a sample take, and what all blocks would take."""
-    database.settle()
-    lines = database.place.journal.read_text(encoding="ascii").splitlines()[1:]
-    notes = [json.loads(line) for line in lines]
-    positions = sum(note[2] for note in notes if note[5])
-    size, decisions = sum(note[5] for note in notes), sum(note[8] for note in notes)
-    return {
-        "blocks": sum(1 for note in notes if note[5]),
-        "of_blocks": len(notes),
-        "bits_per_position": 8 * size / positions,
-        "estimated_bytes": round(size / positions * sum(note[2] for note in notes)),
-        **({"bits_per_decision": 8 * size / decisions} if decisions else {}),
-    }
+    def settle(self) -> None:
+        super().settle()
+        self.whole.settle()
+        self.policy_sample.settle()
 
 
 class Meter:
@@ -108,19 +141,15 @@ class Meter:
 def open_databases(stack: ExitStack, plan: Plan, out: Path) -> WithSamples:
     """The database at `out`, and the two samples beside it."""
     given = ENCODINGS[plan.representation]
+    rounded = ValueMaker(plan.rules, given, quantised(plan.bits or 16))
+    grown = growing_database(out, plan.rules, rounded, plan.task(), threads=plan.threads)
+    pool = stack.enter_context(ThreadPoolExecutor(plan.threads))
     makers: list[tuple[str, Maker]] = [
-        ("", ValueMaker(plan.rules, given, quantised(plan.bits or 16))),
-        ("-whole-sample", Sampled(ValueMaker(plan.rules, given, given))),
-        ("-policy-sample", Sampled(PolicyMaker(plan.rules))),
+        ("whole", ValueMaker(plan.rules, given, given)),
+        ("policy", PolicyMaker(plan.rules)),
     ]
-    return WithSamples(
-        *(
-            stack.enter_context(
-                growing_database(f"{out}{suffix}", plan.rules, maker, plan.task(), threads=plan.threads)
-            )
-            for suffix, maker in makers
-        )
-    )
+    samples = (Sample(Path(f"{out}.{name}"), plan.rules, maker, pool) for name, maker in makers)
+    return WithSamples(stack.enter_context(grown), *samples)
 
 
 def main() -> None:
@@ -138,7 +167,10 @@ def main() -> None:
         databases = open_databases(stack, plan, arguments.out)
         meter = Meter(Path(f"{arguments.out}.meter"), stack.enter_context(ProgressBar("solving")))
         solution = solve(plan, meter, databases)
-        samples = {"whole": sampled(databases.whole), "policy": sampled(databases.policy)}
+        samples = {
+            "whole": databases.whole.report(plan.positions),
+            "policy": databases.policy_sample.report(plan.positions),
+        }
         databases.values.publish(provenance(solution), named_boards(solution))
         processes = meter.note()
         solution.clear_scratch()

@@ -17,9 +17,8 @@ GROUP = 1 << 20  # positions, about, that always go together: so the order does 
 class Receiver(Protocol):
     """Takes what is solved. Positions of a run of IDs come in ascending order, but runs take turns."""
 
-    @property
-    def wants_choices(self) -> bool:
-        """Whether best moves are wanted beside values."""
+    def wants_choices(self, first: int) -> bool:
+        """Whether best moves are wanted beside values, of the group of positions that begins with this ID."""
         ...
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
@@ -111,17 +110,40 @@ class Band:
                     yield Part(run, run.first + group.first * width, self.values[begin : begin + count])
 
 
-def bands(zones: Zones, mine: Side, theirs: Side, positions: int) -> Iterator[list[Group]]:
-    """All own states by the rank of their combination, cut so that at most about so many positions go together.
+def groups_of(zones: Zones, mine: Side, theirs: Side) -> list[Group]:
+    """All own states, in groups by the rank of their combination."""
+    S = zones.rules.squares
+    groups = []
+    for m in range(min(mine.open_pieces, S) + 1):
+        states = math.comb(S, m)
+        step = max(1, GROUP // _length(zones, theirs, m))
+        groups += [Group(m, first, min(first + step, states)) for first in range(0, states, step)]
+    return groups
+
+
+def _length(zones: Zones, theirs: Side, pieces: int) -> int:
+    """The positions of an own state with so many pieces on the main field."""
+    return sum(math.comb(zones.rules.squares - pieces, k) for k in range(theirs.open_pieces + 1))
+
+
+def first_of(zones: Zones, mine: Side, theirs: Side, group: Group) -> int:
+    """The ID that a group begins with, in the run in which most of its positions are: all others on the main field."""
+    most = min(theirs.open_pieces, zones.rules.squares - group.pieces)
+    run = zones.run_of(mine.finish, theirs.finish, group.pieces, most)
+    return run.first + group.first * zones.width(run)
+
+
+def bands(zones: Zones, theirs: Side, groups: list[Group], positions: int) -> Iterator[list[Group]]:
+    """The groups, cut so that at most about so many positions go together.
 
     The bands are as few as that allows and about alike: the largest decides how much memory they take.
     """
-    groups = list(_groups(zones, mine, theirs))
-    whole = sum(size for _, size in groups)
+    sizes = [(group.end - group.first) * _length(zones, theirs, group.pieces) for group in groups]
+    whole = sum(sizes)
     most = min(positions, whole // math.ceil(whole / positions) + GROUP)
     band: list[Group] = []
     filled = 0
-    for group, size in groups:
+    for group, size in zip(groups, sizes, strict=True):
         if band and filled + size > most:
             yield band
             band, filled = [], 0
@@ -130,22 +152,11 @@ def bands(zones: Zones, mine: Side, theirs: Side, positions: int) -> Iterator[li
     yield band
 
 
-def _groups(zones: Zones, mine: Side, theirs: Side) -> Iterator[tuple[Group, int]]:
-    """Own states that go together, by the rank of their combination, and how many positions they have."""
-    S = zones.rules.squares
-    for m in range(min(mine.open_pieces, S) + 1):
-        length = sum(math.comb(S - m, k) for k in range(theirs.open_pieces + 1))
-        states = math.comb(S, m)
-        step = max(1, GROUP // length)
-        for first in range(0, states, step):
-            group = Group(m, first, min(first + step, states))
-            yield group, (group.end - group.first) * length
-
-
 def deliver(
     zones: Zones,
     mine: Side,
     theirs: Side,
+    groups: list[Group],
     rows_of: Callable[[Band], Iterator[NDArray[Any]]],
     dtype: Any,
     room: int,
@@ -153,14 +164,14 @@ def deliver(
     hand_over: Callable[[Part], None],
     settle: Callable[[], None],
 ) -> None:
-    """Put all positions of a pair with one side to move in the order of their IDs and hand them over.
+    """Put the positions of some groups of a pair, with one side to move, in the order of their IDs; hand them over.
 
     `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
     """
-    cuts = list(bands(zones, mine, theirs, room // np.dtype(dtype).itemsize))
-    for number, groups in enumerate(cuts):
+    cuts = list(bands(zones, theirs, groups, room // np.dtype(dtype).itemsize))
+    for number, band in enumerate(cuts):
         share = number / len(cuts), 1 / len(cuts)
-        _deliver_band(Band(zones, mine, theirs, groups, dtype, *share), rows_of, threads, hand_over, settle)
+        _deliver_band(Band(zones, mine, theirs, band, dtype, *share), rows_of, threads, hand_over, settle)
 
 
 def _deliver_band(

@@ -14,7 +14,7 @@ from madn.solver.best import Captures
 from madn.solver.census import PARTS, Census
 from madn.solver.choices import Choices, Whole, Window
 from madn.solver.components import DTYPE, HALF
-from madn.solver.delivery import Band, Part, Receiver, deliver
+from madn.solver.delivery import Band, Part, Receiver, deliver, first_of, groups_of
 from madn.solver.footprint import rows_at_hand
 from madn.solver.plan import BASE_MEMORY, ITEM
 from madn.solver.rows import WholeRows, row_values
@@ -75,7 +75,7 @@ class HandOver:
                 half = HALF[self.plan.representation] if own == full else -HALF[self.plan.representation]
                 values = np.full(run.size, self.shift + half, DTYPE[self.plan.representation])
                 self.receiver.take(run.first, run.size, run.first, values)
-                if self.receiver.wants_choices:
+                if self.receiver.wants_choices(run.first):
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
         self.receiver.settle()
 
@@ -107,25 +107,31 @@ class HandOver:
                     yield load(number) if band.wants(number) else np.empty(0, dtype)
                     tell((VALUES if self.plan.census else 1.0) * band.done(number + 1))
 
-            deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, settle)
+            groups = groups_of(self.zones, mine, theirs)
+            deliver(self.zones, mine, theirs, groups, value_rows, dtype, room, self.plan.threads, values, settle)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
         if self.plan.census:
             self._hand_over_choices(own, other, census, tell)
 
     def _hand_over_choices(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        receiver = self.receiver if self.receiver and self.receiver.wants_choices else None
+        receiver, zones, threads = self.receiver, self.zones, self.plan.threads
+        groups = [
+            group
+            for group in groups_of(zones, mine, theirs)
+            if receiver and receiver.wants_choices(first_of(zones, mine, theirs, group))
+        ]
         room = self._room(own, other, True)
 
         def rows_of(stack: ExitStack, own: int, other: int, captures: Captures | None) -> Window | Whole:
             if self._fits(own, other, room):
                 side, others = self.scratch.sides[own], self.scratch.sides[other]
-                return Whole(side, others, self.scratch.load(own, other), captures, self.plan.threads)
-            return Window(stack.enter_context(self._whole_rows(own, other)), captures, self.plan.threads)
+                return Whole(side, others, self.scratch.load(own, other), captures, threads)
+            return Window(stack.enter_context(self._whole_rows(own, other)), captures, threads)
 
-        with closing(Choices(mine, theirs, self.plan.representation, rows_of, self.plan.threads)) as choices:
+        with closing(Choices(mine, theirs, self.plan.representation, rows_of, threads)) as choices:
             classes = len(mine.class_start) - 1
-            if receiver is None:
+            if not receiver or not groups:
                 for number in range(classes):
                     choices.rows(number, True, census)
                     tell(VALUES + (1 - VALUES) * number / classes)
@@ -141,7 +147,7 @@ class HandOver:
             def words(part: Part) -> None:
                 receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
 
-            deliver(self.zones, mine, theirs, word_rows, np.uint16, room, self.plan.threads, words, receiver.settle)
+            deliver(zones, mine, theirs, groups, word_rows, np.uint16, room, threads, words, receiver.settle)
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:

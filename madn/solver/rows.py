@@ -30,15 +30,31 @@ class WholeRows:
         return int(self.side.class_start[number + 1] - self.side.class_start[number])
 
     def load(self, number: int, first: int, L: Values, R: Values | None) -> None:
-        """Bring in the rows of a class, one after the other from `first` on: own side to move (L), the other (R)."""
-        tiling = self.file.tiling
-        jobs: list[Any] = []
-        if self.as_kept:
-            jobs += [(self._load_kept, part) for part in _cut(range(tiling.first_class(number), tiling.classes))]
-        if not self.as_kept or tiling.mirrored:
-            jobs += [(self._load_turned, part) for part in _cut(range(number if tiling.mirrored else tiling.strips))]
+        """Bring in the rows of a class, one after the other from `first` on: own side to move (L), the other (R).
+
+        The rows of the next class are announced: the disk works while those of this one are used.
+        """
+        kept, turned = self._parts(number)
+        jobs: list[Any] = [(self._load_kept, part) for part in _cut(kept)]
+        jobs += [(self._load_turned, part) for part in _cut(turned)]
         for done in [self.pool.submit(job, part, number, first, L, R) for job, part in jobs]:
             done.result()
+        if number + 1 < len(self.side.class_start) - 1:
+            self.pool.submit(self._announce, number + 1)
+
+    def _parts(self, number: int) -> tuple[range, range]:
+        """The classes of columns that the file has with a class of rows, and the strips that have it as columns."""
+        tiling, none = self.file.tiling, range(0)
+        if not self.as_kept:
+            return none, range(tiling.strips)
+        return range(tiling.first_class(number), tiling.classes), range(number) if tiling.mirrored else none
+
+    def _announce(self, number: int) -> None:
+        kept, turned = self._parts(number)
+        if kept:
+            self.file.announce(number, kept)
+        for strip in turned:
+            self.file.announce(strip, range(number, number + 1))
 
     def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
         side, tiling = self.side, self.file.tiling

@@ -15,6 +15,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from madn.errors import CorruptBlockError, ResourceError
 from madn.solver.components import DTYPE, Component, Matrices
 from madn.solver.footprint import needed_by
 from madn.solver.plan import Plan
+from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
 from madn.solver.streamed import Streamed, write_whole
 from madn.solver.strips import StripFile, Tiling
@@ -189,7 +191,7 @@ class Scratch:
             tiling = self.tiling(pair)
             file = StripFile(self.path(pair, "values"), tiling, DTYPE[self.plan.representation], create=True)
             packed = np.empty(tiling.longest, file.dtype)
-            for strip, (L, R, start) in enumerate(_turned(component, tiling)):
+            for strip, (L, R, start) in enumerate(_turned(component, tiling, self.plan.threads)):
                 file.write(strip, tiling.pack(strip, L, R, start, packed))
             file.close()
         write_whole(self.path(pair, "done"), json.dumps(figures))
@@ -221,30 +223,23 @@ class Scratch:
         return turned
 
 
-def _turned(component: Component | Streamed, tiling: Tiling) -> Iterator[tuple[Any, Any, Any]]:
+def _turned(component: Component | Streamed, tiling: Tiling, threads: int) -> Iterator[tuple[Any, Any, Any]]:
     """The strips of a solved component in the orientation of its file: matrices that hold them, and where."""
     if isinstance(component, Component):
         m = component.matrices
         if not component.mirrored:
             turned = Matrices.full(tiling.rows.size, tiling.columns.size, component.representation)
-            _readout.turn(m.R, component.rows.size, component.columns.size, turned.L)
-            _readout.turn(m.L, component.rows.size, component.columns.size, turned.R)
+            _readout.turn(m.R, component.rows.size, component.columns.size, turned.L, threads=threads)
+            _readout.turn(m.L, component.rows.size, component.columns.size, turned.R, threads=threads)
             m = turned
         for _ in range(tiling.strips):
             yield m.L, m.R, m.start
         return
-    # A column of tiles at a time: rows and columns change places, and so do the sides' views.
-    rows, columns, source = component.rows, component.columns, component.tiling
-    for j in range(tiling.strips):
-        first, width = int(columns.class_start[j]), int(columns.class_start[j + 1] - columns.class_start[j])
-        L, R = (np.zeros(width * rows.size + 16, component.L.dtype) for _ in range(2))
-        for i in range(source.strips):
-            begin, end = (int(n) for n in rows.class_start[i : i + 2])
-            left, right = (np.zeros((end - begin) * width, L.dtype) for _ in range(2))
-            start = (np.arange(rows.size, dtype=np.int64) - begin) * width - first
-            kept = range(j, j + 1)
-            packed = component.file.read(i, kept)
-            source.unpack(i, packed, left, right, start, kept)
-            L[: width * rows.size].reshape(width, rows.size)[:, begin:end] = -right.reshape(end - begin, width).T
-            R[: width * rows.size].reshape(width, rows.size)[:, begin:end] = -left.reshape(end - begin, width).T
-        yield L, R, (np.arange(columns.size, dtype=np.int64) - first) * rows.size
+    source = component.file
+    with ThreadPoolExecutor(threads) as pool:
+        columns = WholeRows(source, component.columns.finish, pool)
+        L, R = (np.empty(row_values(tiling.rows, tiling.columns), source.dtype) for _ in range(2))
+        for number in range(tiling.strips):
+            columns.load(number, 0, L, R)
+            first = int(tiling.rows.class_start[number])
+            yield L, R, (np.arange(tiling.rows.size, dtype=np.int64) - first) * tiling.columns.size

@@ -15,6 +15,7 @@ from madn.solver.sides import Side
 
 Values = NDArray[Any]
 PAGE = 4096  # bytes
+AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
 
 
 class Tiling:
@@ -100,8 +101,8 @@ class StripFile:
         """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
         if hasattr(os, "posix_fadvise"):
             at, length = (n * self.dtype.itemsize for n in self._extent(strip, classes))
-            if length:
-                os.posix_fadvise(self.handle, at, length, os.POSIX_FADV_WILLNEED)
+            for begin in range(at, at + length, AHEAD):
+                os.posix_fadvise(self.handle, begin, min(AHEAD, at + length - begin), os.POSIX_FADV_WILLNEED)
 
     def _extent(self, strip: int, classes: range | None = None) -> tuple[int, int]:
         """Where tiles begin, and how many values they have."""

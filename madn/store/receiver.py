@@ -16,9 +16,8 @@ class Databases:
         self.values, self.policy = values, policy
         self.all = [database for database in (values, policy) if database is not None]
 
-    @property
-    def wants_choices(self) -> bool:
-        """Whether best moves are stored."""
+    def wants_choices(self, first: int) -> bool:
+        """Whether best moves are stored: of all positions, or of none."""
         return self.policy is not None
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
