@@ -614,26 +614,21 @@ def heed_ctrl_c() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("method", ["tiles", "thesis"])
-def test_ctrl_c_ends_a_long_solve_within_a_second(method: str, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_long_solve(method: str, tmp_path: Path) -> None:
+    """How soon it is heard: `test_a_pass_is_cut_into_short_slices`."""
     game = ("--pieces", 3, "--squares", 30, "--tolerance", "1e-12", "--method", method)
-    for _ in range(3):  # a busy machine may be late once
-        with process("solve", *game, "--out", tmp_path / "db", preexec_fn=heed_ctrl_c) as solving:
-            try:
-                assert solving.stdout is not None
-                assert solving.stdout.readline().startswith("game")  # the plan: the work begins
-                time.sleep(0.5)
-                solving.send_signal(signal.SIGINT)
-                sent = time.monotonic()
-                _, err = solving.communicate(timeout=20)
-                took = time.monotonic() - sent
-            finally:
-                solving.kill()
-        assert solving.returncode == 130
-        assert err == "madn: interrupted\n"
-        assert not list(tmp_path.iterdir())
-        if took < 1:
-            return
-    pytest.fail(f"it took {took:.1f} s")
+    with process("solve", *game, "--out", tmp_path / "db", preexec_fn=heed_ctrl_c) as solving:
+        try:
+            assert solving.stdout is not None
+            assert solving.stdout.readline().startswith("game")  # the plan: the work begins
+            time.sleep(0.5)
+            solving.send_signal(signal.SIGINT)
+            _, err = solving.communicate(timeout=60)
+        finally:
+            solving.kill()
+    assert solving.returncode == 130
+    assert err == "madn: interrupted\n"
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_closed_pipe_is_not_an_error_to_read_about() -> None:

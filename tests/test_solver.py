@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from madn import Board, ResourceError, Rules, builds
 from madn._core import Ranking
-from madn.solver import PlanError, Solution, components, estimate, make_plan, solve, tiles
+from madn.solver import PlanError, Solution, components, estimate, make_plan, solve, thesis, tiles
 from madn.solver.footprint import component_positions
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
@@ -315,3 +315,28 @@ def test_the_estimate_grows_with_the_work(tmp_path, monkeypatch):
     times = [estimate.seconds(plan) for plan in plans]
     assert times == sorted(times)
     assert times[1] == pytest.approx(145_221_769 * (5 + 0.93 * 6) * 0.8 / 1e8)
+
+
+def test_a_pass_is_cut_into_short_slices(monkeypatch):
+    """Ctrl-C is heard between two slices: method tiles, a few strips or a single one; method thesis, so many IDs."""
+    monkeypatch.setattr(components, "SLICE", 500)
+    monkeypatch.setattr(thesis, "SLICE", 500)
+    passes, cuts = components.Component.passes, []
+
+    def noted(self, *settings):
+        ends = [0]
+        for end, found in passes(self, *settings):
+            ends.append(end)
+            yield end, found
+        cuts.append((self.strip_slots(), ends))
+
+    monkeypatch.setattr(components.Component, "passes", noted)
+    solve(make_plan(Rules(2, 10)))
+    assert any(len(ends) > 3 for _, ends in cuts)
+    for slots, ends in cuts:
+        assert ends[-1] == len(slots)
+        assert all(slots[first:end].sum() <= 500 or end == first + 1 for first, end in pairwise(ends))
+    ranking = Ranking(2, 10)
+    values = np.zeros(ranking.positions)
+    ends = [round(part * len(values)) for part, _ in thesis._pass(ranking, values, 1, False)]
+    assert ends == [*range(500, len(values), 500), len(values)]

@@ -1,6 +1,6 @@
 """Handing solved components over from the scratch directory: values, best moves, counts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
@@ -13,7 +13,7 @@ from madn.errors import ResourceError
 from madn.solver.best import Captures
 from madn.solver.census import PARTS, Census
 from madn.solver.choices import Choices, Whole, Window
-from madn.solver.components import DTYPE, HALF
+from madn.solver.components import DTYPE, HALF, Matrices
 from madn.solver.delivery import Band, Part, Receiver, deliver, first_of, groups_of
 from madn.solver.footprint import rows_at_hand
 from madn.solver.plan import BASE_MEMORY, ITEM
@@ -34,14 +34,16 @@ class HandOver:
         self.zones = Zones(self.plan.rules)
         self.shift = 0.5 if self.plan.representation == "float64" else 0.0
         self.unit = 2.0 * HALF[self.plan.representation]
-        self.held = 0
+        self.at_hand: Mapping[tuple[int, int], Matrices] = {}
 
-    def pair(self, pair: tuple[int, int], held: int, tell: Callable[[float], None]) -> dict[str, Any]:
+    def pair(
+        self, pair: tuple[int, int], at_hand: Mapping[tuple[int, int], Matrices], tell: Callable[[float], None]
+    ) -> dict[str, Any]:
         """Hand over a component that is solved, unless an earlier run did; return what is known of it then.
 
-        `held` bytes of memory are taken by other components.
+        Other components that are `at_hand`, in memory, need not be loaded.
         """
-        self.held = held
+        self.at_hand = at_hand
         sides = [pair] if pair[0] == pair[1] else [pair, pair[::-1]]
         runs = [run for own, other in sides for run in self.zones.runs_of(own, other)]
         earlier = self.scratch.stored(pair)
@@ -124,9 +126,11 @@ class HandOver:
         room = self._room(own, other, True)
 
         def rows_of(stack: ExitStack, own: int, other: int, captures: Captures | None) -> Window | Whole:
-            if self._fits(own, other, room):
-                side, others = self.scratch.sides[own], self.scratch.sides[other]
-                return Whole(side, others, self.scratch.load(own, other), captures, threads)
+            matrices = self.at_hand.get((own, other))
+            if matrices is None and self._fits(own, other, room):
+                matrices = self.scratch.load(own, other)
+            if matrices is not None:
+                return Whole(self.scratch.sides[own], self.scratch.sides[other], matrices, captures, threads)
             return Window(stack.enter_context(self._whole_rows(own, other)), captures, threads)
 
         with closing(Choices(mine, theirs, self.plan.representation, rows_of, threads)) as choices:
@@ -184,5 +188,6 @@ class HandOver:
         took 22.4 GB where 21.0 were planned.
         """
         taken = rows_at_hand(self.plan.rules, own, other, census, self.plan.threads) * ITEM[self.plan.representation]
-        left = self.plan.memory_bytes - BASE_MEMORY - ENCODING - self.held - taken
+        held = sum(matrices.L.nbytes + matrices.R.nbytes for matrices in self.at_hand.values())
+        left = self.plan.memory_bytes - BASE_MEMORY - ENCODING - held - taken
         return max(LEAST_ROOM, left // 8 * 7)

@@ -208,8 +208,10 @@ class Scratch:
             found = Matrices.mirrored(rows, representation)
         else:
             found = Matrices.full(rows.size, columns.size, representation)
-        for strip in range(file.tiling.strips):
-            file.tiling.unpack(strip, file.read(strip), found.L, found.R, found.start)
+        with ThreadPoolExecutor(self.plan.threads) as pool:
+            work = [pool.submit(_bring, file, strip, found) for strip in range(file.tiling.strips)]
+        for done in work:
+            done.result()
         file.close()
         if finish == other:
             square = Matrices.full(rows.size, rows.size, representation)
@@ -221,6 +223,10 @@ class Scratch:
         _readout.turn(found.R, rows.size, columns.size, turned.L, threads=self.plan.threads)
         _readout.turn(found.L, rows.size, columns.size, turned.R, threads=self.plan.threads)
         return turned
+
+
+def _bring(file: StripFile, strip: int, to: Matrices) -> None:
+    file.tiling.unpack(strip, file.read(strip), to.L, to.R, to.start)
 
 
 def _turned(component: Component | Streamed, tiling: Tiling, threads: int) -> Iterator[tuple[Any, Any, Any]]:

@@ -50,11 +50,9 @@ def solve(plan: Plan, progress: Callable[[float, str], None], receiver: Receiver
 
             if handover:
                 figures.append(_solve_pair(plan, pair, sides, solved, scratch, lambda part: tell(first * part)))
-                held = sum(m.L.nbytes + m.R.nbytes for m in solved.values())
-                if held > plan.memory_bytes // 4:
+                if sum(m.L.nbytes + m.R.nbytes for m in solved.values()) > plan.memory_bytes // 4:
                     solved.clear()
-                    held = 0
-                counted.append(handover.pair(pair, held, lambda part: tell(first + (1 - first) * part)))
+                counted.append(handover.pair(pair, solved, lambda part: tell(first + (1 - first) * part)))
             else:
                 figures.append(_solve_pair(plan, pair, sides, solved, scratch, tell))
         if handover:
