@@ -22,7 +22,7 @@ from strategies import all_boards
 
 from madn import Board, CorruptBlockError, MissingBlockError, ResourceError, Rules, open_database
 from madn.cli import main
-from madn.solver import PlanError, Solution, delivery, make_plan, solve
+from madn.solver import PlanError, Solution, delivery, make_plan, solve, strips
 from madn.solver.components import components, later_zones
 from madn.solver.footprint import (
     boxed_size,
@@ -578,6 +578,25 @@ def test_bands_are_few_and_alike_and_in_one_order(positions, monkeypatch):
         return
     assert len(found) == math.ceil(sum(sizes) / positions)
     assert max(sizes) <= min(positions, sum(sizes) / len(sizes) + 300)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="this system takes no announcements")
+@pytest.mark.parametrize("classes", [None, range(7, 12)])
+def test_what_is_announced_is_asked_for_in_small_pieces(classes, tmp_path, monkeypatch):
+    """Of a large piece the system may fetch only the beginning."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda handle, at, length, advice: asked.append((at, length)))
+    monkeypatch.setattr(strips, "AHEAD", 100)
+    rules = Rules(2, 10)
+    tiling = Tiling(Side(rules, 0), Side(rules, 1), threads=1)
+    with closing(StripFile(tmp_path / "values", tiling, np.int32, create=True)) as file:
+        file.announce(12, classes)
+    begin, end = tiling.tile[12][[classes.start, classes.stop]] if classes else (0, tiling.tile[12][-1])
+    assert len(asked) > 1
+    assert all(0 < length <= 100 for _, length in asked)
+    assert [at for at, _ in asked] + [4 * (tiling.strip[12] + end)] == [
+        4 * (tiling.strip[12] + begin), *(at + length for at, length in asked)
+    ]  # fmt: skip
 
 
 @given(st.data())
