@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -171,6 +171,28 @@ def test_after_a_stop_at_any_strip_the_work_goes_on(when, tmp_path):
         break
     assert stopped
     assert (collector.values == wanted).all()
+
+
+def test_progress_after_a_stop_begins_where_the_work_does(tmp_path):
+    """The time that is left is estimated from what is told: nothing of an earlier run must be in it."""
+    rules = Rules(2, 14)
+    plan = disk_plan(rules, tmp_path / "scratch", resume=True)
+    sizes = [component_positions(rules, *pair) for pair in plan.pairs]
+    before_the_last = 1 - sizes[-1] / sum(sizes)
+    told: list[list[float]] = []
+    for limit in (0.6, 2.0):
+        told.append([])
+
+        def tell(fraction: float, text: str, limit: float = limit) -> None:
+            told[-1].append(fraction)
+            if fraction > limit:
+                raise StoppedError
+
+        with suppress(StoppedError):
+            solve(plan, tell).close()
+    assert told[0][0] < before_the_last <= told[1][0] < 0.6
+    assert told[1] == sorted(told[1])
+    assert told[1][-1] == pytest.approx(1.0)
 
 
 WORKER = """

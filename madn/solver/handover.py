@@ -53,7 +53,6 @@ class HandOver:
                     f"{self.scratch.directory}: values were handed over to a database that is not there any more; "
                     "begin again in an empty directory"
                 )
-            tell(1.0)
             return earlier
         counted: dict[str, Any] = {"wins": self._wins(pair)}
         if self.receiver or self.plan.census:

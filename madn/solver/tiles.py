@@ -100,7 +100,6 @@ def _solve_pair(
     if scratch is not None:
         earlier = scratch.done(pair)
         if earlier is not None:
-            tell(1.0)
             return earlier
     f, g = pair
     files: dict[int, StripFile] = {}
