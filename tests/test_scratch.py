@@ -76,6 +76,9 @@ class Collector:
 
     def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: np.ndarray) -> None:
         assert (self.words[first : first + len(words)] == 0xFFFF).all(), "once"
+        assert self.next.get(("words", first_of_run), first_of_run) <= first, "runs ascend"
+        assert first + len(words) <= first_of_run + size_of_run
+        self.next["words", first_of_run] = first + len(words)
         self.words[first : first + len(words)] = words
 
     def settle(self) -> None:
