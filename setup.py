@@ -1,7 +1,7 @@
 """Builds the Cython extensions; everything else is in pyproject.toml.
 
 OpenMP is used when the compiler has it. MADN_NO_OPENMP=1 builds without; `madn --version` says which it is.
-Some kernels are built twice on x86-64, for any processor and for AVX2; `madn.builds` picks one at run time.
+Some kernels are built twice on x86-64, for any processor and for AVX2; `madn.machine` picks one at run time.
 What every extension with memoryviews needs is compiled once, in `madn._shared`: half of the work of the C compiler.
 MADN_CFLAGS comes after our own flags: with -O1 it builds in half the time what need not be fast.
 """
@@ -86,16 +86,15 @@ class BuildExt(build_ext):
         return [], []
 
 
-def extension(name):
-    return Extension(f"madn.{name}", [f"madn/{name.replace('.', '/')}.pyx"])
+def extensions():
+    """One for every .pyx file of the package; those for AVX2 only where the compiler builds for x86-64."""
+    for source in sorted(Path("madn").rglob("*.pyx")):
+        name = ".".join(source.with_suffix("").parts)
+        if AVX2 or not name.endswith("_avx2"):
+            yield Extension(name, [source.as_posix()])
 
-
-names = ["_core", "_blocks", "_choices", "_policy", "_sweep", "_thesis", "_readout", "_packing", "_census"]
-names += ["_choice", "_match", "_evaluate"]
-names += ["games._pig", "games._wubbel", "games._cantstop_turns", "games._cantstop", "games._pyramid"]
-names += ["_sweep_avx2", "_census_avx2", "games._cantstop_avx2"] if AVX2 else []
 
 setup(
-    ext_modules=[Extension(SHARED, ["madn/_shared.c"]), *map(extension, names)],
+    ext_modules=[Extension(SHARED, ["madn/_shared.c"]), *extensions()],
     cmdclass={"build_ext": BuildExt},
 )

@@ -15,8 +15,9 @@ from statistics import median
 import numpy as np
 from hardware import hardware
 
-from madn import Rules, builds
+from madn import Rules
 from madn.solver import best
+from madn.solver.kernels import BEST_MOVES_BUILDS
 from madn.solver.sides import TERMINAL, Side
 
 
@@ -48,7 +49,7 @@ def main() -> None:
     answer["options_per_row"] = float(np.diff(side.moves.first[::6])[first:end].mean())
     for name, dtype in (("fixed32", np.int32), ("float64", np.float64)):
         it = strip_of(side, arguments.strip, dtype)
-        for build, kernels in builds.available("_census").items():
+        for build, kernels in BEST_MOVES_BUILDS.items():
             best.kernels = kernels
             calls = {
                 "fill_captures": lambda it=it: it.fill_captures(arguments.strip, 1),

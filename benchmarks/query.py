@@ -20,7 +20,7 @@ import numpy as np
 from hardware import hardware
 
 from madn import Board, open_database
-from madn._core import Ranking
+from madn._core import Game
 from madn.database import Database
 
 TARGETS = {
@@ -34,12 +34,12 @@ TARGETS = {
 
 def boards_of(db: Database, count: int, near: int) -> list[Board]:
     """Random boards of open games in which there is something to choose, within a stretch of `near` IDs."""
-    ranking = Ranking(db.rules.pieces, db.rules.squares)
+    game = Game(db.rules)
     rng = np.random.default_rng(1)
     middle = db.rules.positions // 2
     found: list[Board] = []
     while len(found) < count:
-        board = Board.from_masks(*ranking.unrank(middle + int(rng.integers(near))), db.rules)
+        board = Board.from_masks(*game.unrank(middle + int(rng.integers(near))), db.rules)
         if board.winner is None:
             found.append(board)
     return found

@@ -1,4 +1,4 @@
-"""Times ranking: round trips (unrank, then rank) of random IDs of the standard game, on one core.
+"""Times game: round trips (unrank, then rank) of random IDs of the standard game, on one core.
 
 Prints one JSON object. Rates are medians over several runs, in round trips a second.
 """
@@ -12,7 +12,8 @@ from time import perf_counter
 import numpy as np
 from hardware import hardware
 
-from madn._core import Ranking
+from madn import Rules
+from madn._core import Game
 
 VECTOR, SCALAR = 1_000_000, 20_000
 
@@ -30,20 +31,20 @@ def seconds(work: Callable[[], object], runs: int) -> float:
 
 def measure(pieces: int, squares: int, runs: int) -> dict[str, object]:
     """Rates of one game; raises if a round trip does not come back to its ID."""
-    ranking = Ranking(pieces, squares)
-    ids = np.random.default_rng(0).integers(0, ranking.positions, VECTOR)
+    game = Game(Rules(pieces, squares))
+    ids = np.random.default_rng(0).integers(0, game.positions, VECTOR)
     few = ids[:SCALAR].tolist()
-    own, other = ranking.unrank_many(ids)
-    if not np.array_equal(ranking.rank_many(own, other), ids):
-        raise SystemExit(f"ranking of {pieces} pieces on {squares} squares is not a bijection")
-    round_trip = seconds(lambda: ranking.rank_many(*ranking.unrank_many(ids)), runs)
-    unrank = seconds(lambda: ranking.unrank_many(ids), runs)
-    rank = seconds(lambda: ranking.rank_many(own, other), runs)
-    scalar = seconds(lambda: [ranking.rank(*ranking.unrank(z)) for z in few], runs)
+    own, other = game.unrank_many(ids)
+    if not np.array_equal(game.rank_many(own, other), ids):
+        raise SystemExit(f"game of {pieces} pieces on {squares} squares is not a bijection")
+    round_trip = seconds(lambda: game.rank_many(*game.unrank_many(ids)), runs)
+    unrank = seconds(lambda: game.unrank_many(ids), runs)
+    rank = seconds(lambda: game.rank_many(own, other), runs)
+    scalar = seconds(lambda: [game.rank(*game.unrank(z)) for z in few], runs)
     return {
         "pieces": pieces,
         "squares": squares,
-        "positions": ranking.positions,
+        "positions": game.positions,
         "round_trips_per_second": round(VECTOR / round_trip),
         "unrank_ns": round(unrank / VECTOR * 1e9, 1),
         "rank_ns": round(rank / VECTOR * 1e9, 1),
@@ -59,7 +60,7 @@ def main() -> None:
     games = [measure(pieces, 40, runs) for pieces in range(1, 7)]
     standard = games[3]["round_trips_per_second"]
     report = {
-        "benchmark": "ranking",
+        "benchmark": "game",
         "hardware": hardware(),
         "threads": 1,
         "runs": runs,

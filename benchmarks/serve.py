@@ -22,7 +22,7 @@ from typing import Any
 from hardware import hardware
 
 from madn import Board, Rules
-from madn._core import Ranking
+from madn._core import Game
 
 CONNECTIONS = 64
 RULES = Rules(pieces=2)
@@ -93,9 +93,9 @@ async def load(port: int, requests: Sequence[bytes]) -> tuple[float, list[float]
     return perf_counter() - begin, latencies, statuses
 
 
-def boards(ranking: Ranking, count: int, seed: int) -> list[str]:
-    ids = random.Random(seed).sample(range(ranking.positions), count)
-    return [str(Board.from_masks(*ranking.unrank(number), RULES)) for number in ids]
+def boards(game: Game, count: int, seed: int) -> list[str]:
+    ids = random.Random(seed).sample(range(game.positions), count)
+    return [str(Board.from_masks(*game.unrank(number), RULES)) for number in ids]
 
 
 def malformed(count: int, seed: int) -> list[bytes]:
@@ -167,7 +167,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds to take the median of (default 5)")
     parser.add_argument("--requests", type=int, default=10_000, help="requests of a round (default 10,000)")
     given = parser.parse_args()
-    ranking = Ranking(RULES.pieces, RULES.squares)
+    game = Game(RULES)
     # A rate that no generator reaches: every request is to be answered, not refused.
     command = [sys.executable, "-m", "madn", "serve", "--port", "0", "--rate", "1000000", "--json"]
     here = Path(__file__).parent  # not the root: madn must come from where it is installed
@@ -186,7 +186,7 @@ def main() -> None:
                 return asyncio.run(load(port, requests))
 
             def positions(seed: int, count: int) -> list[bytes]:
-                return [question(f"/api/position?board={board}") for board in boards(ranking, count, seed)]
+                return [question(f"/api/position?board={board}") for board in boards(game, count, seed)]
 
             run(positions(0, given.requests))  # every block is read, the cache of answers is full
             memory = [resident(server.pid)]

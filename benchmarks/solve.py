@@ -24,7 +24,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, bef
 from hardware import hardware
 
 from madn import Rules, _thesis
-from madn._core import Ranking
+from madn._core import Game
 from madn.solver import make_plan, solve
 
 THESIS_SWEEPS = {1: 39, 2: 67, 3: 105}  # to changes of 1e-6 (thesis, section 5.1)
@@ -109,11 +109,11 @@ def side_by_side(count: int) -> float:
 
 def thesis_sweep(pieces: int, threads: int) -> float:
     """Seconds of one sweep of Algorithm 3 over all positions."""
-    ranking = Ranking(pieces, 40)
-    x = np.empty(ranking.positions)
-    _thesis.start_values(ranking, x, 0.5)
+    game = Game(Rules(pieces, 40))
+    x = np.empty(game.positions)
+    _thesis.start_values(game, x, 0.5)
     began = time.perf_counter()
-    _thesis.run(ranking, x, 0, ranking.positions, threads, True)
+    _thesis.run(game, x, 0, game.positions, threads, True)
     return time.perf_counter() - began
 
 

@@ -28,7 +28,7 @@ from madn.cli.output import columns
 from madn.solver import make_plan, solve
 from madn.solver.components import HALF, Component, Matrices
 from madn.solver.sides import Side
-from madn.solver.tiles import Settler
+from madn.solver.tiles import Convergence
 from madn.startvalues import Guess, balanced, by_race, by_ratio, distances, guessed, spread, sweeps
 
 CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3)]
@@ -76,7 +76,7 @@ def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict:
     for f, g in plan.pairs:
         component = Component(sides[f], sides[g], plan.representation, solved)
         if guess == SOLVED:
-            list(Settler(component, plan).run())
+            list(Convergence(component, plan).run())
             unit = 2 * HALF[plan.representation] / 100
             for matrix in (component.matrices.L, component.matrices.R):
                 matrix[:] = np.rint(np.rint(matrix / unit) * unit)
@@ -86,9 +86,9 @@ def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict:
             restore(component)
         elif callable(guess):
             fill(component, guess)
-        settler = Settler(component, plan)
-        list(settler.run())
-        most, updates = max(most, settler.sweeps), updates + settler.updates
+        convergence = Convergence(component, plan)
+        list(convergence.run())
+        most, updates = max(most, convergence.sweeps), updates + convergence.updates
         solved.update(component.results(threads))
     return {"sweeps": most, "updates": updates}
 

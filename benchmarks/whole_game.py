@@ -61,7 +61,7 @@ class Sample:
                 block = content[at - first : at - first + count]
                 self.waiting.append((at, count, self.pool.submit(self.maker.make, *place, block)))
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Note the blocks that were taken."""
         with open(self.path, "a", encoding="ascii") as file:
             for at, count, job in self.waiting:
@@ -101,10 +101,10 @@ class WithSamples(Databases):
     def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: Array) -> None:
         self.policy_sample.take(first_of_run, size_of_run, first, words)
 
-    def settle(self) -> None:
-        super().settle()
-        self.whole.settle()
-        self.policy_sample.settle()
+    def flush(self) -> None:
+        super().flush()
+        self.whole.flush()
+        self.policy_sample.flush()
 
 
 class Meter:

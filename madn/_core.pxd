@@ -1,4 +1,5 @@
-# Own-side states as bit masks, their moves, and combination ranking: the inline code every kernel shares.
+# The compiled game: own-side states as bit masks, their moves, what a turn is, and combination ranking. This is the
+# inline code that every kernel shares; it works from the tables of one `Game`, made from `madn.Rules`.
 #
 # A state is the set of squares one side occupies: bit q for square q in that side's own numbers, 0..S-1 main
 # field, S..S+P-1 finish zone. Pieces not in the set are in the box.
@@ -44,6 +45,7 @@ cdef extern from *:
     uint64_t madn_high_product(uint64_t a, uint64_t b) noexcept nogil     # (a * b) >> 64
 
 cdef enum:
+    DIE = 6
     MAX_PIECES = 6
     MAX_SQUARES = 40
     MAX_CHOICES = 8      # moves for one roll never exceed the pieces
@@ -53,41 +55,6 @@ cdef struct OwnMove:
     uint64_t after       # the own state after the move
     int8_t start         # the square it leaves, or BOX
     int8_t end           # the square it lands on
-
-
-cdef inline int own_moves(uint64_t state, int roll, int S, int P, OwnMove* out) noexcept nogil:
-    """List the moves of a side for a roll, by ascending start; 0 is a lost turn. Captures do not matter."""
-    cdef int n = 0, start, end
-    cdef bint boxed = madn_popcount(state) < P
-    cdef uint64_t rest = state
-    if boxed:
-        if not state & 1:
-            if roll == 6:
-                out[0].after = state | 1
-                out[0].start = BOX
-                out[0].end = 0
-                return 1
-        elif not (state >> roll) & 1:
-            out[0].after = (state ^ 1) | (<uint64_t>1 << roll)
-            out[0].start = 0
-            out[0].end = <int8_t>roll
-            return 1
-    while rest:
-        start = madn_lowest(rest)
-        rest &= rest - 1
-        end = start + roll
-        if end < S + P and not (state >> end) & 1:
-            out[n].after = (state ^ (<uint64_t>1 << start)) | (<uint64_t>1 << end)
-            out[n].start = <int8_t>start
-            out[n].end = <int8_t>end
-            n += 1
-    return n
-
-
-cdef inline uint64_t turned(uint64_t state, int S) noexcept nogil:
-    """The main-field squares of a state in the other side's numbers; the finish zone is dropped."""
-    cdef uint64_t main = state & ((<uint64_t>1 << S) - 1)
-    return ((main << (S // 2)) | (main >> (S // 2))) & ((<uint64_t>1 << S) - 1)
 
 
 # Position IDs (thesis, section 4.1.2). Combinations are ranked by positions in a bit string; square s of an
@@ -114,16 +81,17 @@ cdef struct Profile:
     int8_t m2
     int8_t f2
 
-cdef struct RankTables:
+cdef struct GameTables:
     int pieces
     int squares
+    uint64_t main                              # the main-field squares
+    uint64_t home                              # a finish zone with all pieces in it
+    int64_t positions                          # from here on: the numbering of positions
     int profile_count
     int bucket_shift
-    int64_t positions
-    uint64_t main                              # the main-field squares
     Profile profiles[MAX_PROFILES]             # in the order of their IDs
     int64_t first[MAX_PROFILES + 1]            # first IDs again, close together, then the positions
-    int16_t bucket[BUCKETS]                # the profile of the first ID of each bucket
+    int16_t bucket[BUCKETS]                    # the profile of the first ID of each bucket
     int16_t index[7][7][7][7]                  # [m1][f1][m2][f2] -> profile; -1 where there is no position
     int32_t choose[7][64]                      # [k][n] -> C(n, k)
     int32_t summand[2 * MAX_PIECES + 1][64]    # [6 + k][bit] -> C(39 - bit, k), or 0: k <= 0, bit >= 40
@@ -136,10 +104,100 @@ cdef struct RankTables:
     int guess_shift[MAX_PIECES + 1]
 
 
-cdef inline bint is_position(const RankTables* t, uint64_t own, uint64_t other) noexcept nogil:
+cdef inline int own_moves(const GameTables* game, uint64_t state, int roll, OwnMove* out) noexcept nogil:
+    """List the moves of a side for a roll, by ascending start; 0 is a lost roll. Captures do not matter."""
+    cdef int n = 0, start, end, S = game.squares, P = game.pieces
+    cdef bint boxed = madn_popcount(state) < P
+    cdef uint64_t rest = state
+    if boxed:
+        if not state & 1:
+            if roll == DIE:
+                out[0].after = state | 1
+                out[0].start = BOX
+                out[0].end = 0
+                return 1
+        elif not (state >> roll) & 1:
+            out[0].after = (state ^ 1) | (<uint64_t>1 << roll)
+            out[0].start = 0
+            out[0].end = <int8_t>roll
+            return 1
+    while rest:
+        start = madn_lowest(rest)
+        rest &= rest - 1
+        end = start + roll
+        if end < S + P and not (state >> end) & 1:
+            out[n].after = (state ^ (<uint64_t>1 << start)) | (<uint64_t>1 << end)
+            out[n].start = <int8_t>start
+            out[n].end = <int8_t>end
+            n += 1
+    return n
+
+
+cdef inline uint64_t facing(const GameTables* game, uint64_t state) noexcept nogil:
+    """The main-field squares of a state in the other side's numbers; the finish zone is dropped."""
+    cdef int half = game.squares // 2
+    cdef uint64_t main = state & game.main
+    return ((main << half) | (main >> half)) & game.main
+
+
+cdef inline bint finished(const GameTables* game, uint64_t state) noexcept nogil:
+    """Whether all pieces of a side are in its finish zone."""
+    return state >> game.squares == game.home
+
+
+cdef inline uint64_t left_after(const GameTables* game, const OwnMove* move, uint64_t other) noexcept nogil:
+    """The other side's state after a move: without the piece that it captures."""
+    return other & ~facing(game, <uint64_t>1 << move.end)
+
+
+# What a turn is, the compiled twin of `Turn` in madn/rules.py: a die is rolled, every roll as likely as the others.
+# After a 6 the same side rolls again, after any other roll the other side. A roll without a legal move is lost: the
+# board stays as it is, and who rolls next is the same as with a move.
+
+cdef inline bint rolls_again(int roll) noexcept nogil:
+    return roll == DIE
+
+
+cdef struct Turn:     # total * V = unit * (sum over the rolls with a move of the best one) + wait * V' + again * V
+    int total
+    int unit          # how often each roll comes that has a move
+    int wait          # how often the turn passes to the other side without a move (V')
+    int again         # how often the same side rolls again without a move
+
+
+cdef inline Turn turn_of(const GameTables* game, const int* options) noexcept nogil:
+    """The turn of a side that has `options[roll - 1]` moves for each roll."""
+    cdef Turn turn
+    cdef int roll
+    turn.total, turn.unit, turn.wait, turn.again = DIE, 1, 0, 0
+    for roll in range(1, DIE + 1):
+        if options[roll - 1] == 0:
+            if rolls_again(roll):
+                turn.again += 1
+            else:
+                turn.wait += 1
+    return turn
+
+
+cdef inline int best_option(const double* wins, int count, double tie) noexcept nogil:
+    """The rule for ties: the last of the moves within `tie` of the largest, the one that starts on the highest square.
+
+    `wins` are the mover's chances after each of `count` moves, by ascending start.
+    """
+    cdef int j
+    cdef double most = wins[0]
+    for j in range(1, count):
+        most = max(most, wins[j])
+    for j in range(count - 1, 0, -1):
+        if most - wins[j] <= tie:
+            return j
+    return 0
+
+
+cdef inline bint is_position(const GameTables* t, uint64_t own, uint64_t other) noexcept nogil:
     """Whether two masks, each in its side's own numbers, are a position."""
     cdef int S = t.squares, P = t.pieces
-    if (own | other) >> (S + P) or turned(own, S) & other:
+    if (own | other) >> (S + P) or facing(t, own) & other:
         return False
     cdef int f1 = t.finish_ones[own >> S], f2 = t.finish_ones[other >> S]
     if madn_popcount(own & t.main) + f1 > P or madn_popcount(other & t.main) + f2 > P:
@@ -147,7 +205,7 @@ cdef inline bint is_position(const RankTables* t, uint64_t own, uint64_t other) 
     return f1 < P or f2 < P
 
 
-cdef inline int64_t combination_rank(const RankTables* t, uint64_t mask, int k) noexcept nogil:
+cdef inline int64_t combination_rank(const GameTables* t, uint64_t mask, int k) noexcept nogil:
     """Formula (4.4): the rank of a mask with k bits, all of them below bit 40."""
     cdef const int32_t* row = t.summand[MAX_PIECES + k]
     cdef int64_t rank = 0
@@ -160,7 +218,7 @@ cdef inline int64_t combination_rank(const RankTables* t, uint64_t mask, int k) 
     return rank
 
 
-cdef inline uint64_t combination_mask(const RankTables* t, int64_t rank, int k) noexcept nogil:
+cdef inline uint64_t combination_mask(const GameTables* t, int64_t rank, int k) noexcept nogil:
     """Algorithm 6: the mask with k bits that has this rank."""
     cdef uint64_t mask = 0
     cdef int n
@@ -183,12 +241,12 @@ cdef inline int64_t divide(int64_t* rest, int64_t by, uint64_t inverse) noexcept
     return quotient + more
 
 
-cdef inline int64_t encode(const RankTables* t, uint64_t own, uint64_t other) noexcept nogil:
+cdef inline int64_t encode(const GameTables* t, uint64_t own, uint64_t other) noexcept nogil:
     """The ID of a position. The masks must be one: see is_position."""
     cdef int S = t.squares
     cdef uint64_t main1 = own & t.main, main2 = other & t.main
     cdef uint64_t zone1 = own >> S, zone2 = other >> S
-    cdef uint64_t taken = turned(own, S), lowest
+    cdef uint64_t taken = facing(t, own), lowest
     cdef int m1 = madn_popcount(main1), m2 = madn_popcount(main2)
     cdef const Profile* profile = &t.profiles[t.index[m1][t.finish_ones[zone1]][m2][t.finish_ones[zone2]]]
     cdef int _i
@@ -205,7 +263,7 @@ cdef inline int64_t encode(const RankTables* t, uint64_t own, uint64_t other) no
     )
 
 
-cdef inline int profile_at(const RankTables* t, int64_t position) noexcept nogil:
+cdef inline int profile_at(const GameTables* t, int64_t position) noexcept nogil:
     """The number of the profile an ID belongs to."""
     cdef int number = t.bucket[position >> t.bucket_shift]
     while position >= t.first[number + 1]:
@@ -213,7 +271,7 @@ cdef inline int profile_at(const RankTables* t, int64_t position) noexcept nogil
     return number
 
 
-cdef inline void decode(const RankTables* t, int64_t position, uint64_t* own, uint64_t* other) noexcept nogil:
+cdef inline void decode(const GameTables* t, int64_t position, uint64_t* own, uint64_t* other) noexcept nogil:
     """Algorithm 4: the masks of an ID, 0 <= position < t.positions."""
     cdef int S = t.squares, _i
     cdef const Profile* profile = &t.profiles[profile_at(t, position)]
@@ -223,7 +281,7 @@ cdef inline void decode(const RankTables* t, int64_t position, uint64_t* own, ui
     cdef int64_t rank1 = divide(&rest, profile.affm, profile.affm_inverse)
     cdef uint64_t main1 = combination_mask(t, rank1, profile.m1) >> (MAX_SQUARES - S)
     cdef uint64_t main2 = combination_mask(t, rest, profile.m2) >> (MAX_SQUARES - S + profile.m1)
-    cdef uint64_t taken = turned(main1, S), lowest
+    cdef uint64_t taken = facing(t, main1), lowest
     for _i in range(t.pieces):    # make room for what the own pieces hold: all above moves up by one
         lowest = taken & (0 - taken)
         main2 += main2 & (0 - lowest)
@@ -232,5 +290,6 @@ cdef inline void decode(const RankTables* t, int64_t position, uint64_t* own, ui
     other[0] = main2 | zone2 << S
 
 
-cdef class Ranking:
-    cdef RankTables tables
+cdef class Game:
+    cdef GameTables tables
+    cdef readonly object rules

@@ -1,116 +1,19 @@
-"""What the compiled rooms share, for Python: own-side moves, position IDs, and what this build can do.
+"""The compiled game, for Python: own-side moves and position IDs of one set of rules.
 
-The code itself is inline in `_core.pxd`, so that the kernels can use it without a call.
+The code itself is inline in `_core.pxd`, so that the kernels can use it without a call. The plain twin of the moves is
+`madn/board.py`, that of the numbering `tests/reference_ranking.py`.
 """
 
 from operator import index as whole_number
 
 import numpy as np
 
-cdef extern from *:
-    """
-    #ifdef _OPENMP
-    #include <omp.h>
-    static int madn_openmp(void) { return 1; }
-    static int madn_max_threads(void) { return omp_get_max_threads(); }
-    #else
-    static int madn_openmp(void) { return 0; }
-    static int madn_max_threads(void) { return 1; }
-    #endif
+from madn.rules import Rules
 
-    #define MADN_TEXT(x) #x
-    #define MADN_NUMBER(x) MADN_TEXT(x)
-    #if defined(_MSC_VER) && !defined(__clang__)
-    #define MADN_COMPILER "MSVC " MADN_NUMBER(_MSC_FULL_VER)
-    #elif defined(__clang__)
-    #define MADN_COMPILER __VERSION__
-    #else
-    #define MADN_COMPILER "GCC " __VERSION__
-    #endif
+cdef enum:
+    MAX_STATES = 1 << 25    # of a move table: more than any side has, and 32 bits count their moves
 
-    /* AVX2 with BMI2 and POPCNT: what the wide kernels are built for. */
-    #if defined(_MSC_VER) && !defined(__clang__) && defined(_M_X64)
-    #include <immintrin.h>
-    static int madn_has_avx2(void) {
-        int info[4];
-        __cpuid(info, 0);
-        if (info[0] < 7) return 0;
-        __cpuidex(info, 1, 0);
-        if (!(info[2] & (1 << 27)) || !(info[2] & (1 << 23)) || (_xgetbv(0) & 6) != 6) return 0;
-        __cpuidex(info, 7, 0);
-        return (info[1] & (1 << 5)) && (info[1] & (1 << 8));
-    }
-    #elif defined(__x86_64__)
-    static int madn_has_avx2(void) {
-        __builtin_cpu_init();
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")
-            && __builtin_cpu_supports("popcnt");
-    }
-    #else
-    static int madn_has_avx2(void) { return 0; }
-    #endif
-    """
-    const char* MADN_COMPILER
-    bint madn_openmp() noexcept nogil
-    int madn_max_threads() noexcept nogil
-    bint madn_has_avx2() noexcept nogil
-
-
-def openmp():
-    """Whether this build runs loops in parallel."""
-    return madn_openmp()
-
-
-def max_threads():
-    """How many threads a parallel loop uses unless told otherwise; 1 without OpenMP."""
-    return madn_max_threads()
-
-
-def has_avx2():
-    """Whether this processor can run the wide kernels: AVX2, BMI2 and POPCNT."""
-    return madn_has_avx2()
-
-
-def compiler():
-    """The compiler this package was built with."""
-    return MADN_COMPILER.decode("ascii", "replace")
-
-
-cdef tuple checked_rules(pieces, squares):
-    """Return both as plain integers, or raise ValueError."""
-    pieces, squares = whole_number(pieces), whole_number(squares)
-    if not 1 <= pieces <= MAX_PIECES:
-        raise ValueError(f"pieces must be 1 to {MAX_PIECES}, not {pieces}")
-    if not 8 <= squares <= MAX_SQUARES or squares % 2:
-        raise ValueError(f"squares must be an even number from 8 to {MAX_SQUARES}, not {squares}")
-    return pieces, squares
-
-
-def _own_moves(state, roll, pieces, squares):
-    """Return the moves of one side for a roll as (after, start, end), by ascending start; -1 is the box.
-
-    `state` is the mask of the squares the side holds, in its own numbers. An empty list is a lost turn.
-    """
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef int i, count
-    pieces, squares = checked_rules(pieces, squares)
-    state, roll = whole_number(state), whole_number(roll)
-    if not 1 <= roll <= 6:
-        raise ValueError(f"a roll is 1 to 6, not {roll}")
-    if state < 0 or state.bit_length() > squares + pieces:
-        raise ValueError(f"state {state:#x} has squares outside 0 to {squares + pieces - 1}")
-    if state.bit_count() > pieces:
-        raise ValueError(f"state {state:#x} has {state.bit_count()} pieces, the game has {pieces}")
-    count = own_moves(state, roll, squares, pieces, moves)
-    return [(moves[i].after, moves[i].start, moves[i].end) for i in range(count)]
-
-
-# The C function of the .pxd has the same name, so `def own_moves` is not possible here.
-_own_moves.__name__ = _own_moves.__qualname__ = "own_moves"
-globals()["own_moves"] = _own_moves
-
-
-cdef void fill_combinations(RankTables* t) noexcept:
+cdef void fill_combinations(GameTables* t) noexcept:
     """Fill the tables that rank and unrank combinations of up to 6 of 40 squares."""
     cdef int n, k, i, start = 0
     cdef int64_t rank
@@ -143,7 +46,7 @@ cdef void fill_combinations(RankTables* t) noexcept:
             t.guess[k][i] = <uint8_t>n
 
 
-cdef void fill_finish_zones(RankTables* t) noexcept:
+cdef void fill_finish_zones(GameTables* t) noexcept:
     """Fill the tables of finish-zone arrangements: square j of P is string position P-1-j."""
     cdef int P = t.pieces, zone, j, ones, rank
     for zone in range(1 << P):
@@ -157,7 +60,7 @@ cdef void fill_finish_zones(RankTables* t) noexcept:
         t.finish_zone[ones][rank] = <uint8_t>zone
 
 
-cdef void fill_profiles(RankTables* t) noexcept:
+cdef void fill_profiles(GameTables* t) noexcept:
     """Fill the tables of abstract profiles: first IDs and group sizes."""
     cdef int P = t.pieces, S = t.squares, p1, f1, p2, f2, number = 0, bucket
     cdef int64_t total = 0
@@ -198,7 +101,7 @@ cdef void fill_profiles(RankTables* t) noexcept:
 
 
 cdef int64_t rank_all(
-    const RankTables* t, const uint64_t[::1] own, const uint64_t[::1] other, int64_t[::1] ids
+    const GameTables* t, const uint64_t[::1] own, const uint64_t[::1] other, int64_t[::1] ids
 ) noexcept nogil:
     """Rank all positions (IN own, other; OUT ids); return the index of the first that is none, or -1."""
     cdef Py_ssize_t i
@@ -210,7 +113,7 @@ cdef int64_t rank_all(
 
 
 cdef int64_t unrank_all(
-    const RankTables* t, const int64_t[::1] ids, uint64_t[::1] own, uint64_t[::1] other
+    const GameTables* t, const int64_t[::1] ids, uint64_t[::1] own, uint64_t[::1] other
 ) noexcept nogil:
     """Unrank all IDs (IN ids; OUT own, other); return the index of the first out of range, or -1."""
     cdef Py_ssize_t i
@@ -221,21 +124,29 @@ cdef int64_t unrank_all(
     return -1
 
 
-cdef str fault(const RankTables* t, own, other):
-    """Say why two masks are not a position."""
+cdef str state_fault(const GameTables* t, mask):
+    """Say why a mask is not a state of one side; nothing if it is one."""
     cdef int P = t.pieces, S = t.squares
+    if mask < 0 or mask.bit_length() > S + P:
+        return f"{mask:#x} has squares outside 0 to {S + P - 1}"
+    if mask.bit_count() > P:
+        return f"{mask:#x} has {mask.bit_count()} pieces, the game has {P}"
+    return ""
+
+
+cdef str fault(const GameTables* t, own, other):
+    """Say why two masks are not a position."""
     for side, mask in (("own", own), ("other", other)):
-        if mask < 0 or mask.bit_length() > S + P:
-            return f"{side} {mask:#x} has squares outside 0 to {S + P - 1}"
-        if mask.bit_count() > P:
-            return f"{side} {mask:#x} has {mask.bit_count()} pieces, the game has {P}"
-    shared = turned(own, S) & other
+        wrong = state_fault(t, mask)
+        if wrong:
+            return f"{side} {wrong}"
+    shared = facing(t, own) & other
     if shared:
         return f"both sides stand on one square, the other's {madn_lowest(shared)}"
     return "both sides have finished"
 
 
-cdef int64_t checked_id(const RankTables* t, id) except -1:
+cdef int64_t checked_id(const GameTables* t, id) except -1:
     """Return an ID as a number, or raise ValueError."""
     id = whole_number(id)
     if not 0 <= id < t.positions:
@@ -243,7 +154,7 @@ cdef int64_t checked_id(const RankTables* t, id) except -1:
     return id
 
 
-cdef tuple profile_tuple(const RankTables* t, int number):
+cdef tuple profile_tuple(const GameTables* t, int number):
     cdef const Profile* profile = &t.profiles[number]
     return profile.m1 + profile.f1, profile.f1, profile.m2 + profile.f2, profile.f2
 
@@ -256,60 +167,30 @@ cdef object checked_array(str name, array, dtype):
     return np.ascontiguousarray(array)
 
 
-def move_table(const uint64_t[::1] states, int pieces, int squares):
-    """Return (first, after), the moves of many states of one side.
+cdef class Game:
+    """The compiled form of `Rules`: what every kernel works from.
 
-    For `states[i]` and roll r the states after a move are `after[first[6 * i + r - 1]:first[6 * i + r]]`, by
-    ascending start square; none is a lost turn.
-    """
-    cdef Py_ssize_t n = states.shape[0], i
-    cdef int32_t end = 0
-    cdef int roll, k, j
-    cdef OwnMove moves[MAX_CHOICES]
-    first = np.zeros(6 * n + 1, np.int32)
-    after = np.empty(6 * n * pieces, np.uint64)
-    cdef int32_t[::1] first_view = first
-    cdef uint64_t[::1] after_view = after
-    with nogil:
-        for i in range(n):
-            for roll in range(1, 7):
-                k = own_moves(states[i], roll, squares, pieces, moves)
-                for j in range(k):
-                    after_view[end] = moves[j].after
-                    end += 1
-                first_view[6 * i + roll] = end
-    return first, after[:end].copy()
-
-
-cdef class Ranking:
-    """The thesis' numbering of the positions of a game: a bijection with 0 to `positions - 1`.
-
-    A position is two masks, of the side to move and of the other side; bit q is square q in the numbers of
-    the side itself.
+    It lists the moves of one side, and it numbers positions as the thesis does: a bijection with 0 to
+    `positions - 1`. A position is two masks, of the side to move and of the other side; bit q is square q in the
+    numbers of the side itself.
     """
 
-    def __cinit__(self, pieces, squares):
-        self.tables.pieces, self.tables.squares = checked_rules(pieces, squares)
+    def __cinit__(self, rules):
+        if not isinstance(rules, Rules):
+            raise TypeError(f"a game is made from Rules, not from {type(rules).__name__}")
+        self.rules = rules
+        self.tables.pieces, self.tables.squares = rules.pieces, rules.squares
         self.tables.main = (<uint64_t>1 << self.tables.squares) - 1
+        self.tables.home = (<uint64_t>1 << self.tables.pieces) - 1
         fill_combinations(&self.tables)
         fill_finish_zones(&self.tables)
         fill_profiles(&self.tables)
 
     def __repr__(self):
-        return f"Ranking(pieces={self.tables.pieces}, squares={self.tables.squares})"
+        return f"Game({self.rules!r})"
 
     def __reduce__(self):
-        return Ranking, (self.tables.pieces, self.tables.squares)
-
-    @property
-    def pieces(self):
-        """Pieces a side."""
-        return self.tables.pieces
-
-    @property
-    def squares(self):
-        """Squares of the main field."""
-        return self.tables.squares
+        return Game, (self.rules,)
 
     @property
     def positions(self):
@@ -374,3 +255,53 @@ cdef class Ranking:
         if number < 0:
             raise ValueError(f"no position has the profile ({p1}, {f1}, {p2}, {f2})")
         return self.tables.first[number]
+
+    def own_moves(self, state, roll):
+        """Return the moves of one side for a roll as (after, start, end), by ascending start; -1 is the box.
+
+        `state` is the mask of the squares the side holds, in its own numbers. An empty list is a lost roll.
+        """
+        cdef OwnMove moves[MAX_CHOICES]
+        cdef int i, count
+        state, roll = whole_number(state), whole_number(roll)
+        if not 1 <= roll <= DIE:
+            raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
+        fault = state_fault(&self.tables, state)
+        if fault:
+            raise ValueError(f"state {fault}")
+        count = own_moves(&self.tables, state, roll, moves)
+        return [(moves[i].after, moves[i].start, moves[i].end) for i in range(count)]
+
+    def move_table(self, states):
+        """Return (first, after, end), the moves of many states of one side: a uint64 array of masks goes in.
+
+        For `states[i]` and roll r the moves are `first[6 * i + r - 1]` to `first[6 * i + r] - 1`, by ascending start:
+        `after` is the state after a move, `end` the square it lands on. None is a lost roll.
+        """
+        states = checked_array("states", states, np.uint64)
+        cdef const uint64_t[::1] view = states
+        cdef Py_ssize_t n = view.shape[0], i
+        cdef int32_t total = 0
+        cdef int roll, k, j
+        cdef OwnMove moves[MAX_CHOICES]
+        for i in range(n):
+            if view[i] >> (self.tables.squares + self.tables.pieces) or madn_popcount(view[i]) > self.tables.pieces:
+                raise ValueError(f"states[{i}] {state_fault(&self.tables, int(view[i]))}")
+        if n > MAX_STATES:
+            raise ValueError(f"{n} states are more than a table holds, {MAX_STATES}")
+        first = np.zeros(DIE * n + 1, np.int32)
+        after = np.empty(DIE * n * self.tables.pieces, np.uint64)
+        end = np.empty(DIE * n * self.tables.pieces, np.int8)
+        cdef int32_t[::1] first_view = first
+        cdef uint64_t[::1] after_view = after
+        cdef int8_t[::1] end_view = end
+        with nogil:
+            for i in range(n):
+                for roll in range(1, DIE + 1):
+                    k = own_moves(&self.tables, view[i], roll, moves)
+                    for j in range(k):
+                        after_view[total] = moves[j].after
+                        end_view[total] = moves[j].end
+                        total += 1
+                    first_view[DIE * i + roll] = total
+        return first, after[:total].copy(), end[:total].copy()

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._choice import Policy
+from madn._players import CompiledPlayer
 
 class Component:
     columns: int
@@ -23,7 +23,7 @@ class Component:
     def sweep(self, begin: int, end: int, threads: int, examine: bool) -> float: ...
 
 def fill(
-    policy: Policy,
+    player: CompiledPlayer,
     a_states: NDArray[np.uint64],
     b_states: NDArray[np.uint64],
     column_moves: bool,

@@ -8,17 +8,22 @@ taken with equal probability; without such sets it takes the best move against t
 
 from cython.parallel cimport prange
 from libc.math cimport fabs
-from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from madn._choice cimport Chooser, Policy, choices
-from madn._core cimport MAX_CHOICES, OwnMove, madn_popcount, own_moves, turned
+from madn._core cimport DIE, MAX_CHOICES, GameTables, OwnMove, facing, madn_popcount, own_moves, rolls_again
+from madn._players cimport Chooser, CompiledPlayer, choices
 
 cdef enum:
     MOST_EXITS = 32
     BITS = 4             # for the set of moves of one roll: up to four pieces
 
-cdef double UNIT = 2.0 ** -32
+    TOTAL = 0            # of a turn, as in madn.rules.Turn
+    UNIT = 1
+    WAIT = 2
+    AGAIN = 3
+
+cdef double STEP = 2.0 ** -32
 
 
 cdef struct Values:      # a matrix of doubles, or of 32-bit multiples of 2^-32
@@ -27,7 +32,7 @@ cdef struct Values:      # a matrix of doubles, or of 32-bit multiples of 2^-32
 
 
 cdef inline double load(const Values* values, int64_t at) noexcept nogil:
-    return values.fine[at] if values.fine != NULL else values.coarse[at] * UNIT
+    return values.fine[at] if values.fine != NULL else values.coarse[at] * STEP
 
 
 cdef inline void store(const Values* values, int64_t at, double win) noexcept nogil:
@@ -56,14 +61,13 @@ cdef Values values_of(array):
 cdef struct Table:       # one side
     int64_t size
     const uint64_t* masks
-    const uint64_t* turned
+    const uint64_t* facing
     const int32_t* without       # [state][k], as madn.solver.sides.Side.without
     const int32_t* first         # as madn.solver.sides.Moves
     const int8_t* kind
     const int32_t* row
     const int8_t* end
-    const int8_t* lost
-    const int8_t* lost_six
+    const int16_t* turn          # [state][4]: total, unit, wait and again of madn.rules.Turn
     Values to[2][MOST_EXITS]     # [1 for a 6][kind]: where a move leads; kind 0 stays in this component
     int64_t columns[MOST_EXITS]  # columns of those matrices
     const uint32_t* policy       # [a][b], six sets of BITS bits; NULL: the best move
@@ -85,17 +89,18 @@ cdef class Component:
         self._table(&self.b, b, [(L, R, b["size"]), *b_exits], b_policy)
 
     cdef int _table(self, Table* t, side, exits, policy) except -1:
-        cdef const uint64_t[::1] masks = side["masks"], facing = side["turned"]
+        cdef const uint64_t[::1] masks = side["masks"], facing = side["facing"]
         cdef const int32_t[:, ::1] without = side["without"]
         cdef const int32_t[::1] first = side["first"], row = side["row"]
-        cdef const int8_t[::1] kind = side["kind"], end = side["end"], lost = side["lost"], six = side["lost_six"]
+        cdef const int8_t[::1] kind = side["kind"], end = side["end"]
+        cdef const int16_t[:, ::1] turn = side["turn"]
         cdef const uint32_t[::1] sets
         if len(exits) > MOST_EXITS or self.pieces > BITS:
             raise ValueError("the game is too large")
         t.size = len(masks)
-        t.masks, t.turned, t.without = &masks[0], &facing[0], &without[0, 0]
+        t.masks, t.facing, t.without = &masks[0], &facing[0], &without[0, 0]
         t.first, t.kind, t.row, t.end = &first[0], &kind[0], &row[0], &end[0]
-        t.lost, t.lost_six = &lost[0], &six[0]
+        t.turn = &turn[0, 0]
         for k, (after, again, columns) in enumerate(exits):
             t.to[0][k], t.to[1][k], t.columns[k] = values_of(after), values_of(again), columns
         t.policy = NULL
@@ -129,22 +134,23 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
     """Compute L and R of one row, columns in order; return the largest change."""
     cdef int64_t b, n = B.size, at
     cdef double most = 0, own, other, det, left, right, x, y
-    cdef int la = A.lost[a], ka = A.lost_six[a], lb, kb
+    cdef const int16_t* p = A.turn + 4 * a
+    cdef const int16_t* q
     for b in range(n):
-        if A.turned[a] & B.masks[b]:
+        if A.facing[a] & B.masks[b]:
             continue
         at = a * n + b
         own = row_moves(A, B, P, a, b, at)
         other = column_moves(A, B, P, a, b, at)
-        lb, kb = B.lost[b], B.lost_six[b]
+        q = B.turn + 4 * b
         x, y = load(L, at), load(R, at)
         if examine:
-            left = (own + la * y + ka * x) / 6
-            right = (other + lb * x + kb * y) / 6
-        else:    # lost turns lead from one of the two to the other: solve for both
-            det = (6 - ka) * (6 - kb) - la * lb
-            left = (own * (6 - kb) + la * other) / det
-            right = (other * (6 - ka) + lb * own) / det
+            left = (p[UNIT] * own + p[WAIT] * y + p[AGAIN] * x) / p[TOTAL]
+            right = (q[UNIT] * other + q[WAIT] * x + q[AGAIN] * y) / q[TOTAL]
+        else:    # lost rolls lead from one of the two to the other: solve for both
+            det = (p[TOTAL] - p[AGAIN]) * (q[TOTAL] - q[AGAIN]) - p[WAIT] * q[WAIT]
+            left = (p[UNIT] * own * (q[TOTAL] - q[AGAIN]) + p[WAIT] * q[UNIT] * other) / det
+            right = (q[UNIT] * other * (p[TOTAL] - p[AGAIN]) + q[WAIT] * p[UNIT] * own) / det
             store(L, at, left)
             store(R, at, right)
         most = max(most, max(fabs(left - x), fabs(right - y)))
@@ -173,13 +179,13 @@ cdef double row_moves(const Table* A, const Table* B, int P, int64_t a, int64_t 
     """The sum over the rolls with a move of what A makes of them."""
     cdef double values[MAX_CHOICES]
     cdef double total = 0
-    cdef uint64_t foes = B.turned[b]
+    cdef uint64_t foes = B.facing[b]
     cdef uint32_t sets = A.policy[at] if A.policy != NULL else 0, taken
     cdef int roll, k, count, end, kind
     cdef int64_t o, column
-    for roll in range(6):
-        o = A.first[6 * a + roll]
-        count = A.first[6 * a + roll + 1] - <int>o
+    for roll in range(DIE):
+        o = A.first[DIE * a + roll]
+        count = A.first[DIE * a + roll + 1] - <int>o
         if count == 0:
             continue
         taken = (sets >> (BITS * roll)) & 15
@@ -189,7 +195,7 @@ cdef double row_moves(const Table* A, const Table* B, int P, int64_t a, int64_t 
             end, kind, column = A.end[o + k], A.kind[o + k], b
             if (foes >> end) & 1:
                 column = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
-            values[k] = load(&A.to[roll == 5][kind], A.row[o + k] * A.columns[kind] + column)
+            values[k] = load(&A.to[rolls_again(roll + 1)][kind], A.row[o + k] * A.columns[kind] + column)
         total += chosen(values, count, taken, A.policy == NULL, True)
     return total
 
@@ -198,13 +204,13 @@ cdef double column_moves(const Table* A, const Table* B, int P, int64_t a, int64
     """The sum over the rolls with a move of what B leaves to A."""
     cdef double values[MAX_CHOICES]
     cdef double total = 0
-    cdef uint64_t foes = A.turned[a]
+    cdef uint64_t foes = A.facing[a]
     cdef uint32_t sets = B.policy[at] if B.policy != NULL else 0, taken
     cdef int roll, k, count, end, kind
     cdef int64_t o, row
-    for roll in range(6):
-        o = B.first[6 * b + roll]
-        count = B.first[6 * b + roll + 1] - <int>o
+    for roll in range(DIE):
+        o = B.first[DIE * b + roll]
+        count = B.first[DIE * b + roll + 1] - <int>o
         if count == 0:
             continue
         taken = (sets >> (BITS * roll)) & 15
@@ -214,14 +220,15 @@ cdef double column_moves(const Table* A, const Table* B, int P, int64_t a, int64
             end, kind, row = B.end[o + k], B.kind[o + k], a
             if (foes >> end) & 1:
                 row = A.without[a * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
-            values[k] = load(&B.to[roll == 5][kind], row * B.columns[kind] + B.row[o + k])
+            values[k] = load(&B.to[rolls_again(roll + 1)][kind], row * B.columns[kind] + B.row[o + k])
         total += chosen(values, count, taken, B.policy == NULL, False)
     return total
 
 
-cdef void fill_row(const Chooser* chooser, int S, int P, const uint64_t* movers, const uint64_t* others, int64_t a,
-                   int64_t n, bint column_moves, uint32_t* out) noexcept nogil:
+cdef void fill_row(const Chooser* chooser, const uint64_t* movers, const uint64_t* others, int64_t a, int64_t n,
+                   bint column_moves, uint32_t* out) noexcept nogil:
     """The sets of moves of one row of pairs of states."""
+    cdef const GameTables* game = chooser.game
     cdef OwnMove moves[MAX_CHOICES]
     cdef int64_t b
     cdef uint64_t own, other
@@ -230,24 +237,23 @@ cdef void fill_row(const Chooser* chooser, int S, int P, const uint64_t* movers,
     for b in range(n):
         own, other = movers[b if column_moves else a], others[a if column_moves else b]
         sets = 0
-        if not turned(own, S) & other:
-            for roll in range(1, 7):
-                count = own_moves(own, roll, S, P, moves)
+        if not facing(game, own) & other:
+            for roll in range(1, DIE + 1):
+                count = own_moves(game, own, roll, moves)
                 if count:
-                    sets |= choices(chooser, other, roll, S, P, moves, count) << (BITS * (roll - 1))
+                    sets |= choices(chooser, other, roll, moves, count) << (BITS * (roll - 1))
         out[a * n + b] = sets
 
 
-def fill(Policy policy, const uint64_t[::1] a_states, const uint64_t[::1] b_states, bint column_moves,
-         uint32_t[::1] out, int threads):
+def fill(CompiledPlayer player not None, const uint64_t[::1] a_states, const uint64_t[::1] b_states,
+         bint column_moves, uint32_t[::1] out, int threads):
     """The sets of moves a player takes on every pair of states (whole masks), as the row or the column player."""
     cdef int64_t a, rows = len(a_states), n = len(b_states)
+    if len(out) != rows * n or rows == 0 or n == 0 or threads < 1 or player.game.tables.pieces > BITS:
+        raise ValueError(f"{len(out)} sets for {rows} times {n} states, {threads} threads")
     cdef const uint64_t* movers = &b_states[0] if column_moves else &a_states[0]
     cdef const uint64_t* others = &a_states[0] if column_moves else &b_states[0]
-    cdef const Chooser* chooser = &policy.chooser
-    cdef int S = policy.squares, P = policy.pieces
-    if len(out) != rows * n:
-        raise ValueError("one set for each pair of states")
+    cdef const Chooser* chooser = &player.chooser
     with nogil:
         for a in prange(rows, num_threads=threads, schedule="dynamic", chunksize=4):
-            fill_row(chooser, S, P, movers, others, a, n, column_moves, &out[0])
+            fill_row(chooser, movers, others, a, n, column_moves, &out[0])

@@ -1,8 +1,15 @@
-from madn._choice import Policy
+from madn._players import CompiledPlayer
 
 def play_many(
-    first: Policy, second: Policy, own: int, other: int, seed: int, begin: int, end: int, threads: int
+    first: CompiledPlayer,
+    second: CompiledPlayer,
+    own: int,
+    other: int,
+    seed: int,
+    begin: int,
+    end: int,
+    threads: int,
 ) -> tuple[int, int]: ...
 def play_one(
-    first: Policy, second: Policy, own: int, other: int, seed: int, number: int
+    first: CompiledPlayer, second: CompiledPlayer, own: int, other: int, seed: int, number: int
 ) -> list[tuple[int, int, int]]: ...

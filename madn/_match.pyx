@@ -4,8 +4,11 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from madn._choice cimport Chooser, Policy, choices
-from madn._core cimport MAX_CHOICES, OwnMove, madn_high_product, madn_popcount, own_moves, turned
+from madn._core cimport (
+    DIE, MAX_CHOICES, OwnMove, finished, is_position, left_after, madn_high_product, madn_popcount, own_moves,
+    rolls_again,
+)
+from madn._players cimport Chooser, CompiledPlayer, choices
 
 cdef enum:
     BLOCK = 256          # games a thread takes at a time
@@ -30,7 +33,7 @@ cdef inline int drawn(uint64_t* state, int count) noexcept nogil:
     return <int>madn_high_product(mixed(state[0]), <uint64_t>count)
 
 
-cdef struct Game:
+cdef struct Play:
     uint64_t sides[2]
     uint64_t random
     int turn
@@ -39,30 +42,30 @@ cdef struct Game:
     bint over
 
 
-cdef inline void ply(Game* game, const Chooser** players, int S, int P) noexcept nogil:
+cdef inline void ply(Play* play, const Chooser** players) noexcept nogil:
     """Roll, choose, move."""
     cdef OwnMove moves[MAX_CHOICES]
-    cdef uint64_t own = game.sides[game.turn], other = game.sides[1 - game.turn]
-    cdef int roll = drawn(&game.random, 6) + 1, n, count, skip
+    cdef uint64_t own = play.sides[play.turn], other = play.sides[1 - play.turn]
+    cdef int roll = drawn(&play.random, DIE) + 1, n, count, skip
     cdef uint32_t taken
-    n = own_moves(own, roll, S, P, moves)
-    game.roll = roll
-    game.move.end = -1
+    n = own_moves(players[0].game, own, roll, moves)
+    play.roll = roll
+    play.move.end = -1
     if n:
-        taken = choices(players[game.turn], other, roll, S, P, moves, n)
+        taken = choices(players[play.turn], other, roll, moves, n)
         if taken & (taken - 1):
             count = madn_popcount(taken)
-            for _ in range(drawn(&game.random, count)):
+            for _ in range(drawn(&play.random, count)):
                 taken &= taken - 1
         skip = 0
         while not (taken >> skip) & 1:
             skip += 1
-        game.move = moves[skip]
-        game.sides[game.turn] = game.move.after
-        game.sides[1 - game.turn] = other & ~turned(<uint64_t>1 << game.move.end, S)
-        game.over = game.move.after >> S == (<uint64_t>1 << P) - 1
-    if roll != 6 and not game.over:
-        game.turn = 1 - game.turn
+        play.move = moves[skip]
+        play.sides[play.turn] = play.move.after
+        play.sides[1 - play.turn] = left_after(players[0].game, &play.move, other)
+        play.over = finished(players[0].game, play.move.after)
+    if not rolls_again(roll) and not play.over:
+        play.turn = 1 - play.turn
 
 
 cdef struct Count:
@@ -70,33 +73,37 @@ cdef struct Count:
     int64_t plies
 
 
-cdef void play_block(const Chooser** players, int S, int P, uint64_t own, uint64_t other, uint64_t seed,
+cdef void play_block(const Chooser** players, uint64_t own, uint64_t other, uint64_t seed,
                      int64_t begin, int64_t end, Count* count) noexcept nogil:
-    cdef Game game
+    cdef Play play
     cdef int64_t g
     for g in range(begin, end):
-        game.sides[0] = own
-        game.sides[1] = other
-        game.random = seeded(seed, <uint64_t>g)
-        game.turn = 0
-        game.over = False
-        while not game.over:
-            ply(&game, players, S, P)
+        play.sides[0] = own
+        play.sides[1] = other
+        play.random = seeded(seed, <uint64_t>g)
+        play.turn = 0
+        play.over = False
+        while not play.over:
+            ply(&play, players)
             count.plies += 1
-        count.wins += game.turn == 0
+        count.wins += play.turn == 0
 
 
-def _check(Policy first, Policy second):
-    if (first.pieces, first.squares) != (second.pieces, second.squares):
+def _check(CompiledPlayer first, CompiledPlayer second, uint64_t own, uint64_t other):
+    if first.game.rules != second.game.rules:
         raise ValueError("both players must be of the same game")
+    if not is_position(&first.game.tables, own, other) or finished(&first.game.tables, own) \
+            or finished(&first.game.tables, other):
+        raise ValueError(f"{own:#x}, {other:#x}: not a position of an open game")
 
 
-def play_many(Policy first, Policy second, uint64_t own, uint64_t other, uint64_t seed, int64_t begin, int64_t end,
-              int threads):
+def play_many(CompiledPlayer first not None, CompiledPlayer second not None, uint64_t own, uint64_t other,
+              uint64_t seed, int64_t begin, int64_t end, int threads):
     """Play the games begin..end-1 of a seed from an open board; return (games `first` won, plies)."""
-    _check(first, second)
+    _check(first, second, own, other)
+    if not 0 <= begin <= end or threads < 1:
+        raise ValueError(f"games {begin} to {end} on {threads} threads")
     cdef int64_t blocks = (end - begin + BLOCK - 1) // BLOCK, k
-    cdef int S = first.squares, P = first.pieces
     cdef const Chooser* players[2]
     players[0], players[1] = &first.chooser, &second.chooser
     cdef const Chooser** pair = players
@@ -107,7 +114,7 @@ def play_many(Policy first, Policy second, uint64_t own, uint64_t other, uint64_
     try:
         with nogil:
             for k in prange(blocks, num_threads=threads, schedule="dynamic"):
-                play_block(pair, S, P, own, other, seed, begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK),
+                play_block(pair, own, other, seed, begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK),
                            &counts[k])
         for k in range(blocks):
             wins += counts[k].wins
@@ -117,19 +124,20 @@ def play_many(Policy first, Policy second, uint64_t own, uint64_t other, uint64_
     return wins, plies
 
 
-def play_one(Policy first, Policy second, uint64_t own, uint64_t other, uint64_t seed, int64_t number):
+def play_one(CompiledPlayer first not None, CompiledPlayer second not None, uint64_t own, uint64_t other,
+             uint64_t seed, int64_t number):
     """Game `number` of a seed, as a list of (roll, start, end): start -1 is the box, end -1 a lost turn."""
-    _check(first, second)
+    _check(first, second, own, other)
     cdef const Chooser* players[2]
-    cdef Game game
+    cdef Play play
     players[0], players[1] = &first.chooser, &second.chooser
-    game.sides[0] = own
-    game.sides[1] = other
-    game.random = seeded(seed, <uint64_t>number)
-    game.turn = 0
-    game.over = False
+    play.sides[0] = own
+    play.sides[1] = other
+    play.random = seeded(seed, <uint64_t>number)
+    play.turn = 0
+    play.over = False
     plies = []
-    while not game.over:
-        ply(&game, players, first.squares, first.pieces)
-        plies.append((game.roll, game.move.start if game.move.end >= 0 else -1, game.move.end))
+    while not play.over:
+        ply(&play, players)
+        plies.append((play.roll, play.move.start if play.move.end >= 0 else -1, play.move.end))
     return plies

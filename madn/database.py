@@ -13,10 +13,10 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._choices import options
 from madn.board import Board, Move
 from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError, RulesMismatchError
 from madn.rules import DIE, Rules
+from madn.store._successors import options
 from madn.store.policy import choice
 from madn.store.reader import CACHE_BYTES, open_reader
 from madn.store.records import CATALOGUE, SUMS
@@ -87,8 +87,8 @@ class Database:
         self._reader = open_reader(self.path, cache_bytes)
         self._catalogue = self._reader.catalogue
         self._rules = self._catalogue.rules
-        self._ranking = self._reader.ranking
-        self._rank = self._ranking.rank
+        self._game = self._reader.game
+        self._rank = self._game.rank
         self._policy = self._reader.policy
         self._tie = max((stored.encoding.tie for stored in self._catalogue.encodings), default=0.0)
         self._finish = ((1 << self._rules.pieces) - 1) << self._rules.squares
@@ -97,6 +97,11 @@ class Database:
     def rules(self) -> Rules:
         """The rules of the game that the database holds."""
         return self._rules
+
+    @property
+    def tie(self) -> float:
+        """Moves whose winning probabilities differ by no more than this count as equal."""
+        return self._tie
 
     def __repr__(self) -> str:
         return f"open_database({str(self.path)!r})"
@@ -196,10 +201,10 @@ class Database:
     def _ids(self, boards: Sequence[Board] | NDArray[Any]) -> NDArray[np.int64]:
         if isinstance(boards, np.ndarray) and boards.dtype.kind in "iu" and boards.ndim == 1:
             ids = boards.astype(np.int64)
-            wrong = (boards < 0) | (boards >= self._ranking.positions)
+            wrong = (boards < 0) | (boards >= self._game.positions)
             if wrong.any():
                 at = int(np.argmax(wrong))
-                raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {self._ranking.positions - 1}")
+                raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {self._game.positions - 1}")
             return ids
         if isinstance(boards, np.ndarray) and boards.dtype.kind in "iu" and boards.ndim == 2:
             if boards.shape[1] != 2:
@@ -211,7 +216,7 @@ class Database:
             masks = np.array([self._masks(board) for board in boards], np.uint64).reshape(-1, 2)
         own, other = masks.astype(np.uint64).T
         try:
-            ids = self._ranking.rank_many(np.ascontiguousarray(own), np.ascontiguousarray(other))
+            ids = self._game.rank_many(np.ascontiguousarray(own), np.ascontiguousarray(other))
         except ValueError as error:
             raise InvalidBoardError(str(error)) from None
         return np.asarray(ids, np.int64)
@@ -239,7 +244,7 @@ class Database:
         own, other = masks
         found = [
             (made_move(start, end, captures), after_own, after_other, number)
-            for start, end, captures, after_own, after_other, number in options(self._ranking, own, other, roll)
+            for start, end, captures, after_own, after_other, number in options(self._game, own, other, roll)
         ]
         if not found:
             after = (own, other) if roll == DIE else (other, own)

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn import _evaluate
-from madn._choice import Policy
-from madn._core import Ranking, max_threads, move_table
+from madn._core import Game
+from madn._players import CompiledPlayer
 from madn.board import Board
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
+from madn.machine import available_memory, usable_threads
 from madn.match import FINE_POSITIONS, compiled
 from madn.players import Player
 from madn.rules import DIE, Rules
 from madn.solver.components import finish_zones
 from madn.solver.footprint import component_positions, side_size
-from madn.solver.plan import available_memory
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3
@@ -71,8 +71,8 @@ class Evaluation:
 
     def all_wins(self, first: bool = True) -> NDArray[np.float64]:
         """By position ID: the probability that `first` (or else `second`) wins when it is to move."""
-        ranking = Ranking(self.rules.pieces, self.rules.squares)
-        own, other = ranking.unrank_many(np.arange(ranking.positions))
+        game = Game(self.rules)
+        own, other = game.unrank_many(np.arange(game.positions))
         return self._look_up(own, other, first)
 
     def worst_for_first(self) -> tuple[Board, float]:
@@ -91,7 +91,7 @@ class Evaluation:
         for (f, g), values in self._values.items():
             rows, columns = self._sides[f], self._sides[g]
             wins = np.where(
-                (rows.turned[:, None] & columns.masks) == 0, _floats(values[mover]).reshape(rows.size, -1), 2
+                (rows.facing[:, None] & columns.masks) == 0, _floats(values[mover]).reshape(rows.size, -1), 2
             )
             at = int(np.argmin(wins))
             if wins.flat[at] < found[0]:
@@ -195,7 +195,7 @@ def evaluate(
         (_chooser(first, rules), _chooser(second, rules)),
         np.float64 if fine else np.uint32,
         tolerance or (FINE_TOLERANCE if fine else COARSE_TOLERANCE),
-        threads or max_threads(),
+        threads or usable_threads(),
         pairs,
     )
     done = 0
@@ -210,7 +210,7 @@ def evaluate(
 BEST = "best"  # the name of the player None
 
 
-def _chooser(player: Player | None, rules: Rules) -> Policy | Player | None:
+def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | None:
     """What fills the sets of moves: a compiled player, or one that Python asks."""
     if player is None:
         return None
@@ -229,7 +229,7 @@ class _Work:
     def __init__(
         self,
         rules: Rules,
-        choosers: tuple[Policy | Player | None, Policy | Player | None],
+        choosers: tuple[CompiledPlayer | Player | None, CompiledPlayer | Player | None],
         dtype: type,
         tolerance: float,
         threads: int,
@@ -299,10 +299,10 @@ class _Work:
         a = self.sides[f].masks | np.uint64(f) << S
         b = self.sides[g].masks | np.uint64(g) << S
         sets = np.zeros(len(a) * len(b), np.uint32)
-        if isinstance(chooser, Policy):
+        if isinstance(chooser, CompiledPlayer):
             _evaluate.fill(chooser, a, b, player == 1, sets, self.threads)
             return sets
-        for i, j in np.argwhere(self.sides[f].turned[:, None] & self.sides[g].masks[None, :] == 0).tolist():
+        for i, j in np.argwhere(self.sides[f].facing[:, None] & self.sides[g].masks[None, :] == 0).tolist():
             masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
             sets[i * len(b) + j] = _asked(chooser, Board.from_masks(*masks, self.rules))
         return sets
@@ -320,20 +320,15 @@ def _asked(player: Player, board: Board) -> int:
 
 def _table(side: Side) -> dict[str, Any]:
     """The arrays of a side that the kernel reads."""
-    rules, moves = side.rules, side.moves
-    whole = side.masks | np.uint64(side.finish << rules.squares)
-    first, after = move_table(whole, rules.pieces, rules.squares)
-    before = np.repeat(whole, np.diff(first[::DIE]))
-    landed = after & ~before
+    moves = side.moves
     return {
         "size": side.size,
         "masks": side.masks,
-        "turned": side.turned,
+        "facing": side.facing,
         "without": side.without,
         "first": moves.first,
         "kind": moves.kind,
         "row": moves.row,
-        "end": np.round(np.log2(landed.astype(np.float64))).astype(np.int8),
-        "lost": moves.lost,
-        "lost_six": moves.lost_six,
+        "end": moves.end,
+        "turn": np.array(moves.turns, np.int16)[moves.turn],
     }

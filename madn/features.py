@@ -1,6 +1,6 @@
 """What a rule of a player can look at: for a board and one of its legal moves, a number each.
 
-Plain Python, slow and obviously right; `madn/_choice.pxd` is the compiled twin. The order of `FEATURES` is that of the
+Plain Python, slow and obviously right; `madn/_players.pxd` is the compiled twin. The order of `FEATURES` is that of the
 numbers the compiled code knows them by.
 """
 

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn import _match
-from madn._choice import Policy
-from madn._core import Ranking, max_threads
+from madn._core import Game
+from madn._players import CompiledPlayer
 from madn.board import Board
 from madn.errors import InvalidPlayerError, NoValuesError
 from madn.features import FEATURES
+from madn.machine import usable_threads
 from madn.players import OptimalPlayer, Player, RulePlayer
 from madn.record import Ply, Record
 from madn.rules import DIE, Rules
@@ -62,19 +63,19 @@ def play_game(first: Player, second: Player, start: Board, seed: int = 0, game: 
     return Record(start, first.name, second.name, tuple(plies))
 
 
-def compiled(player: Player, rules: Rules) -> Policy | None:
+def compiled(player: Player, rules: Rules) -> CompiledPlayer | None:
     """The player for the kernels, or None if only Python can ask it."""
     if isinstance(player, RulePlayer):
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
-        return Policy(rules.pieces, rules.squares, coded, player.draws)
+        return CompiledPlayer(Game(rules), coded, player.draws)
     if isinstance(player, OptimalPlayer) and rules.positions <= TABLE_POSITIONS:
-        ranking = Ranking(rules.pieces, rules.squares)
+        game = Game(rules)
         try:
-            values = _table(player, ranking.positions)
+            values = _table(player, game.positions)
         except NoValuesError:  # a database of best moves
             return None
-        return Policy(rules.pieces, rules.squares, ranking=ranking, values=values)
+        return CompiledPlayer(game, values=values, tie=player.database.tie)
     return None
 
 
@@ -130,7 +131,7 @@ def simulate(
     if start.winner is not None:
         raise InvalidPlayerError(f"board '{start}': the game is over, there is nothing to play")
     wins = plies = done = 0
-    for count, won, moved in _slices(first, second, start, games, seed, threads or max_threads()):
+    for count, won, moved in _slices(first, second, start, games, seed, threads or usable_threads()):
         wins, plies, done = wins + won, plies + moved, done + count
         progress(done / games, f"{first.name} - {second.name}")
     return Result(wins, games, plies)

@@ -1,13 +1,39 @@
-"""The rules of a game as numbers: how many pieces, how many squares."""
+"""What the game is: how many pieces and squares, and what a turn is."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import NamedTuple
 
 from madn.errors import InvalidRulesError
 
 MIN_SQUARES, MAX_SQUARES = 8, 40
 MIN_PIECES, MAX_PIECES = 1, 6
 DIE = 6
+ROLLS = range(1, DIE + 1)
+
+
+def rolls_again(roll: int) -> bool:
+    """Whether the side that rolled this number rolls again; otherwise it is the other side's turn.
+
+    That holds for a lost roll too: a roll without a legal move leaves the board as it is.
+    """
+    return roll == DIE
+
+
+class Turn(NamedTuple):
+    """A turn as an equation for V, the chance of the side that is about to roll:
+
+        total * V = unit * (sum over the rolls with a move of the best one) + wait * V' + again * V
+
+    Of `total` turns each roll with a move comes up `unit` times, `wait` end without a move and pass the die to the
+    other side (V' is the mover's chance then), and `again` end without a move but the same side rolls again.
+    """
+
+    total: int
+    unit: int
+    wait: int
+    again: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +67,21 @@ class Rules:
     def opposite(self, square: int) -> int:
         """The number the other side gives to this main-field square."""
         return (square + self.squares // 2) % self.squares
+
+    def roll_weights(self, playable: Sequence[bool]) -> tuple[int, ...]:
+        """How often each roll comes up, relative to the others, for a side that has a move for the `playable` ones."""
+        return (1,) * len(playable)
+
+    def turn(self, playable: Sequence[bool]) -> Turn:
+        """The turn of a side that has a legal move for these of the six rolls."""
+        weights = self.roll_weights(playable)
+        lost = [(roll, weight) for roll, weight, move in zip(ROLLS, weights, playable, strict=True) if not move]
+        return Turn(
+            total=sum(weights),
+            unit=max((weight for weight, move in zip(weights, playable, strict=True) if move), default=0),
+            wait=sum(weight for roll, weight in lost if not rolls_again(roll)),
+            again=sum(weight for roll, weight in lost if rolls_again(roll)),
+        )
 
     def profile_size(self, p1: int, f1: int, p2: int, f2: int) -> int:
         """How many positions have this abstract profile: pieces out of the box and finished, of both sides."""

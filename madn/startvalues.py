@@ -12,9 +12,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking
-from madn._thesis import run, start_values
+from madn._core import Game
 from madn.rules import DIE, Rules
+from madn.solver._thesis import run, start_values
 
 Wins = NDArray[np.float64]
 Distances = NDArray[np.int32]
@@ -74,13 +74,13 @@ class Spread:
 
 def spread(rules: Rules, read: Read) -> Spread:
     """Collect the winning probabilities of all open positions by ratio, read with `win_many` of a database, say."""
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     size = int(distances(np.zeros(1, np.uint64), rules)[0]) + 1
     count = np.zeros(size * size, np.int64)
     total, least, most = np.zeros(size * size), np.full(size * size, np.inf), np.full(size * size, -np.inf)
-    for first in range(0, ranking.positions, 1 << 22):
-        ids = np.arange(first, min(first + (1 << 22), ranking.positions))
-        own, other = ranking.unrank_many(ids)
+    for first in range(0, game.positions, 1 << 22):
+        ids = np.arange(first, min(first + (1 << 22), game.positions))
+        own, other = game.unrank_many(ids)
         here = _open(own, other, rules)
         pair = distances(own[here], rules).astype(np.int64) * size + distances(other[here], rules)
         values = read(ids)[here]
@@ -132,8 +132,8 @@ def by_race(rules: Rules, wins: Wins) -> Guess:
     What the dice add to a walk spreads with the root of its length, so a lead counts in roots of what is left to walk.
     The log odds are fitted as a curve of that lead, with a little for having the turn.
     """
-    ranking = Ranking(rules.pieces, rules.squares)
-    own, other = ranking.unrank_many(np.arange(ranking.positions))
+    game = Game(rules)
+    own, other = game.unrank_many(np.arange(game.positions))
     here = _open(own, other, rules)
     values = np.asarray(wins, np.float64)[here]
     terms = _race_terms(distances(own[here], rules), distances(other[here], rules))
@@ -154,12 +154,12 @@ def _race_terms(own: Distances, other: Distances) -> Wins:
 
 def guessed(rules: Rules, guess: Guess) -> Wins:
     """Start values by ID: a guess for every open position; finished games keep 1 and 0."""
-    ranking = Ranking(rules.pieces, rules.squares)
-    x = np.empty(ranking.positions)
-    start_values(ranking, x, 0.5)
-    for first in range(0, ranking.positions, 1 << 22):
-        here = slice(first, min(first + (1 << 22), ranking.positions))
-        own, other = ranking.unrank_many(np.arange(here.start, here.stop))
+    game = Game(rules)
+    x = np.empty(game.positions)
+    start_values(game, x, 0.5)
+    for first in range(0, game.positions, 1 << 22):
+        here = slice(first, min(first + (1 << 22), game.positions))
+        own, other = game.unrank_many(np.arange(here.start, here.stop))
         unfinished = _open(own, other, rules)
         x[here][unfinished] = guess(distances(own[unfinished], rules), distances(other[unfinished], rules))
     return x
@@ -170,10 +170,10 @@ def sweeps(rules: Rules, x: Wins, tolerance: float = 1e-6, threads: int = 1) -> 
 
     A change is a position whose value moved by more than the tolerance; the last sweep has none (Figure 5.1).
     """
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     changes: list[int] = []
     while not changes or changes[-1]:
         before = x.copy()
-        run(ranking, x, 0, ranking.positions, threads, True)
+        run(game, x, 0, game.positions, threads, True)
         changes.append(int((np.abs(x - before) > tolerance).sum()))
     return changes

@@ -1,10 +1,12 @@
 """The numbering of positions in plain Python, written from the thesis (section 4.1.2) and nothing else.
 
 Slow and meant to be read beside the text: combinations are bit strings t with t(n-1) at the left, IDs are
-Python integers of any size. The compiled `madn._core.Ranking` must agree with it everywhere.
+Python integers of any size. The compiled `madn._core.Game` must agree with it everywhere.
 """
 
 from math import comb
+
+from madn import Rules
 
 Profile = tuple[int, int, int, int]  # (p1, f1, p2, f2): out of the box and in the finish zone, of both sides
 
@@ -38,13 +40,13 @@ def decode_combination(n: int, k: int, z: int) -> str:
 
 
 class ReferenceRanking:
-    """The bijection between positions and 0 to `positions - 1`; the interface of `madn._core.Ranking`."""
+    """The bijection between positions and 0 to `positions - 1`; the interface of `madn._core.Game`."""
 
-    def __init__(self, pieces: int, squares: int) -> None:
-        self.P, self.S = pieces, squares
+    def __init__(self, rules: Rules) -> None:
+        self.P, self.S = rules.pieces, rules.squares
         self.base: dict[Profile, int] = {}  # b(A): the first ID of each profile, in ascending order
         self.positions = 0
-        side = [(p, f) for p in range(pieces + 1) for f in range(p + 1)]
+        side = [(p, f) for p in range(self.P + 1) for f in range(p + 1)]
         for profile in [(*one, *two) for one in side for two in side]:
             if self.size(profile):
                 self.base[profile] = self.positions

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 
 from madn import Board, Rules
-from madn._core import Ranking
+from madn._core import Game
 
 Choices = list[list[tuple[int, bool]]]  # for each roll: (ID of the next board, does the same side roll again)
 
@@ -14,14 +14,14 @@ Choices = list[list[tuple[int, bool]]]  # for each roll: (ID of the next board, 
 @cache
 def positions(rules: Rules) -> tuple[list[Board], list[Choices]]:
     """All boards by ID, and where each roll can lead (nowhere when the game is over)."""
-    ranking = Ranking(rules.pieces, rules.squares)
-    boards = [Board.from_masks(*ranking.unrank(i), rules) for i in range(ranking.positions)]
+    game = Game(rules)
+    boards = [Board.from_masks(*game.unrank(i), rules) for i in range(game.positions)]
     choices = []
     for board in boards:
         rolls = []
         for roll in range(1, 7):
             moves = board.legal_moves(roll)
-            rolls.append([(ranking.rank(*board.after(move, roll).masks), roll == 6) for move in moves])
+            rolls.append([(game.rank(*board.after(move, roll).masks), roll == 6) for move in moves])
         choices.append(rolls if board.winner is None else [])
     return boards, choices
 

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from madn import builds
 from madn.cli import main
 from madn.errors import (
     CorruptBlockError,
@@ -265,7 +264,7 @@ def test_bits_depend_neither_on_threads_nor_lanes_nor_processor(game: CantStop) 
         {"threads": 2},
         {"threads": 3},
         {"lanes": 1},
-        *({"build": name} for name in builds.available(kernels.KERNELS)),
+        *({"build": name} for name in kernels.BUILDS),
     ]:
         assert np.array_equal(solve(game, **way).values, expected), way
 

@@ -7,11 +7,11 @@ from types import FrameType
 import numpy as np
 import pytest
 
-from madn import builds
 from madn.errors import CorruptBlockError
 from madn.games.cantstop import CantStop, kernels, solve
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.layout import Layout
+from madn.machine import fastest_build
 
 
 class StopError(Exception):
@@ -52,7 +52,7 @@ def test_the_work_of_all_levels_is_that_of_the_positions(game: CantStop) -> None
     assert 2 * work == pytest.approx(game.positions - 2 * game._finished(), rel=0.02)
 
 
-@pytest.mark.parametrize("build", builds.available(kernels.KERNELS))
+@pytest.mark.parametrize("build", kernels.BUILDS)
 def test_a_first_pass_is_the_work_of_a_level(build: str) -> None:
     """Where the open columns are not symmetric, exactly. Any change is small enough here, so that one pass will do."""
     game = CantStop(3, 2)
@@ -82,7 +82,7 @@ def test_a_signal_is_heard_in_the_middle_of_a_level(threads: int) -> None:
     layout, mask = Layout(CantStop(3, 4)), 0b11111
     values = np.zeros((1, layout.size))
     level = int(np.argmax(layout.work(mask)))
-    stage = kernels.make_stage(layout, mask, values, 0, threads, builds.choose(kernels.KERNELS))
+    stage = kernels.make_stage(layout, mask, values, 0, threads, fastest_build(kernels.BUILDS))
     before = signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.01)

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from madn import Rules, _readout, builds
-from madn.solver import best, make_plan, solve
-from madn.solver.best import BestMoves, Captures, Figures, Margin, Residual
+from madn import Rules
+from madn.solver import _reorder, best_moves, make_plan, solve
+from madn.solver.best_moves import BestMoves, Captures, Figures, Margin, Residual
 from madn.solver.components import DTYPE, HALF, Matrices, finish_zones
+from madn.solver.kernels import BEST_MOVES_BUILDS
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.zones import Zones
 from madn.store import write_database
 from madn.store.catalogue import read_catalogue
-from madn.store.choices import MoveValues
+from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
 
-KERNELS = builds.available("_census")
+KERNELS = BEST_MOVES_BUILDS
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
 NOTHING = Figures(0, 0, 0, 0, Margin(-1, -1, -1, -1), Residual(-1, -1, -1))
 REPRESENTATIONS = ["fixed32", "float64"]
@@ -28,7 +29,7 @@ REPRESENTATIONS = ["fixed32", "float64"]
 
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(best, "kernels", KERNELS[request.param])
+    monkeypatch.setattr(best_moves, "kernels", KERNELS[request.param])
     return request.param
 
 
@@ -49,12 +50,12 @@ class Game:
         out = Matrices.full(n, k, self.representation)
         if f == g == 0:
             m = solved[0, 0]
-            _readout.unfold(m.L, m.R, m.start, m.first, out.L, out.R)
+            _reorder.unfold(m.L, m.R, m.start, m.first, out.L, out.R)
         elif (f, g) in solved:
             out.L[: n * k], out.R[: n * k] = solved[f, g].L[: n * k], solved[f, g].R[: n * k]
         else:
-            _readout.turn(solved[g, f].R, k, n, out.L)
-            _readout.turn(solved[g, f].L, k, n, out.R)
+            _reorder.transpose(solved[g, f].R, k, n, out.L)
+            _reorder.transpose(solved[g, f].L, k, n, out.R)
         return out
 
     def census(self, f: int, g: int) -> BestMoves:
@@ -88,7 +89,7 @@ def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, np.ndarray]:
 def plain_captures(it: BestMoves) -> tuple[np.ndarray, np.ndarray]:
     """What L and R are to be after `fill_captures`: a column's pieces on squares of the row are in the box."""
     n, k = it.rows.size, it.columns.size
-    left = it.columns.masks[None, :] & ~it.rows.turned[:, None]
+    left = it.columns.masks[None, :] & ~it.rows.facing[:, None]
     after = it.columns.index(left.reshape(-1)).reshape(n, k)
     return tuple(np.take_along_axis(m[: n * k].reshape(n, k), after, axis=1) for m in (it.L, it.R))
 
@@ -100,7 +101,7 @@ def plain_choose(it: BestMoves) -> tuple[Figures, np.ndarray]:
     words = np.zeros((n, k), np.uint16)
     total = NOTHING
     for a in range(n):
-        is_open = (it.rows.turned[a] & it.columns.masks) == 0
+        is_open = (it.rows.facing[a] & it.columns.masks) == 0
         left, right = (m[it.start[a] : it.start[a] + k].astype(wide) for m in it.bases[0])
         expected, all_margins, unique = np.zeros(k, wide), np.full((k, 6), -1, wide), 0
         for roll in range(1, 7):
@@ -155,7 +156,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(tmp_path, rules, repr
             continue
         rows, columns = it.sides[run.own], it.sides[run.other]
         a, b = zones.order(rows, run.own_pieces), zones.order(columns, run.other_pieces)
-        is_open = (rows.turned[a][:, None] & columns.masks[b]) == 0
+        is_open = (rows.facing[a][:, None] & columns.masks[b]) == 0
         found = words[run.own, run.other][np.ix_(a, b)][is_open]
         choices = found[:, None] >> np.arange(0, 12, 2, dtype=np.uint16) & 3
         assert np.array_equal(choices, stored.choices(run.first, run.size))
@@ -206,7 +207,7 @@ def test_residual_is_that_of_the_solver(rules, representation):
 def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
     it, seen = game(rules, representation), set()
     for name in sorted(KERNELS):
-        monkeypatch.setattr(best, "kernels", KERNELS[name])
+        monkeypatch.setattr(best_moves, "kernels", KERNELS[name])
         for threads in (1, 2, 4):
             here = it.census(0, 0)
             figures, words = whole(here, threads)
@@ -262,7 +263,7 @@ def test_any_values_in_any_place(rules, data, seed, wide, spread):
         assert found._replace(margins=0) == plain._replace(margins=0)
     else:
         agree(found, words, *plain_choose(it))
-    closed = (rows.turned[:, None] & columns.masks) != 0
+    closed = (rows.facing[:, None] & columns.masks) != 0
     for a in range(rows.size):
         for matrix in (it.L, it.R):
             matrix[it.start[a] : it.start[a] + columns.size][closed[a]] = 0
@@ -298,13 +299,13 @@ def test_a_window_of_seven_strips_is_enough():
 def test_what_does_not_fit_is_refused(kernel):
     it = game(Rules(2, 8), "fixed32").census(1, 0)
     n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
-    good = [it.bases, it.start, it.rows.turned, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
+    good = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
 
     def refused(text: str, **changes: object) -> None:
         names = [
             "bases",
             "start",
-            "turned",
+            "facing",
             "first",
             "kind",
             "offset",
@@ -336,11 +337,11 @@ def test_what_does_not_fit_is_refused(kernel):
     table = Captures.of(it.columns)
     fill = KERNELS[kernel].fill_captures
     with pytest.raises(ValueError, match="no column"):
-        fill(it.L, it.R, it.start, it.rows.turned, *table, len(masks) - 1, 0, n, 1)
+        fill(it.L, it.R, it.start, it.rows.facing, *table, len(masks) - 1, 0, n, 1)
     with pytest.raises(ValueError, match="outside"):
-        fill(it.L[:-200], it.R, it.start, it.rows.turned, *table, len(masks), 0, n, 1)
+        fill(it.L[:-200], it.R, it.start, it.rows.facing, *table, len(masks), 0, n, 1)
     with pytest.raises(ValueError, match="each square"):
-        fill(it.L, it.R, it.start, it.rows.turned, table.first[::-1].copy(), *table[1:], len(masks), 0, n, 1)
+        fill(it.L, it.R, it.start, it.rows.facing, table.first[::-1].copy(), *table[1:], len(masks), 0, n, 1)
     with pytest.raises(ValueError, match="no list"):
-        fill(it.L, it.R, it.start, it.rows.turned, table.first[:-2], *table[1:], len(masks), 0, n, 1)
+        fill(it.L, it.R, it.start, it.rows.facing, table.first[:-2], *table[1:], len(masks), 0, n, 1)
     assert KERNELS[kernel].choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, 0, NOTHING.margin, NOTHING.residual)

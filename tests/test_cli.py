@@ -369,7 +369,7 @@ def test_a_finished_game_has_no_moves(run: Run, small: Path) -> None:
 
 
 def test_the_version_says_how_it_was_built(run: Run) -> None:
-    from madn._core import openmp
+    from madn.machine import openmp
 
     status, out, _ = run("--version")
     assert status == 0

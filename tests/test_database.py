@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board, Move
 from madn.database import Database, MoveValue, open_database
 from madn.errors import (
@@ -25,7 +25,7 @@ from madn.rules import Rules
 from madn.store import write_database
 
 TINY = Rules(pieces=1, squares=8)
-RANKING = Ranking(1, 8)
+RANKING = Game(Rules(1, 8))
 ROLLS = range(1, 7)
 
 

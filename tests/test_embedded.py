@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import madn
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board
 from madn.database import open_database
 from madn.rules import Rules
@@ -19,7 +19,7 @@ from madn.store import verify_database
 from madn.store.successors import successors
 
 TWO = Rules(pieces=2)
-RANKING = Ranking(2, 40)
+GAME = Game(Rules(2, 40))
 EQUAL = 1e-12
 
 
@@ -57,11 +57,11 @@ def test_every_value_is_within_the_stated_error() -> None:
 
 def test_every_best_move_is_that_of_the_solution() -> None:
     """For all positions and rolls; between equal moves the highest start, as everywhere."""
-    own, other = RANKING.unrank_many(np.arange(TWO.positions))
+    own, other = GAME.unrank_many(np.arange(TWO.positions))
     finish = np.uint64(3 << 40)
     running = (own & finish != finish) & (other & finish != finish)
-    after, roll, first = successors(own[running], other[running], TWO)
-    ids = RANKING.rank_many(*after)
+    after, roll, first = successors(own[running], other[running], GAME)
+    ids = GAME.rank_many(*after)
     last = np.append(first[1:], len(ids)) - 1
     assert (last - first).max() == 1  # at most two moves
     with open_database() as db:
@@ -79,12 +79,12 @@ def test_every_best_move_is_that_of_the_solution() -> None:
 
 def test_the_answers_themselves_agree_on_a_sample() -> None:
     def win(board: Board, roll: int) -> float:
-        value = solution()[RANKING.rank(*board.masks)]
+        value = solution()[GAME.rank(*board.masks)]
         return value if roll == 6 else 1 - value
 
     with open_database() as db:
         for number in np.random.default_rng(4).integers(0, TWO.positions, 500).tolist():
-            board = Board.from_masks(*RANKING.unrank(number), TWO)
+            board = Board.from_masks(*GAME.unrank(number), TWO)
             if board.winner:
                 continue
             for roll in range(1, 7):

@@ -14,7 +14,7 @@ import pytest
 import zstandard
 from test_store import Noise
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board
 from madn.database import open_database
 from madn.rules import Rules
@@ -222,10 +222,10 @@ def agree_on_moves(directory: Path, every: int, offset: int = 0) -> int:
         catalogue.execute(f"DELETE FROM blocks WHERE block % {every} != {offset}")
     found = 0
     with open_database(directory) as db:
-        ranking = Ranking(db.rules.pieces, db.rules.squares)
+        game = Game(db.rules)
         for first, best in policy(part):
             for number, pieces in enumerate(best, first):
-                board = Board.from_masks(*ranking.unrank(number), db.rules)
+                board = Board.from_masks(*game.unrank(number), db.rules)
                 assert list(pieces) == [roll for roll in range(1, 7) if len(board.legal_moves(roll)) > 1]
                 for roll, piece in pieces.items():
                     assert db.best_move(board, roll).start == board.own[piece]

@@ -14,7 +14,7 @@ import pytest
 from test_database import TINY, Solved, all_boards
 from test_store import Noise
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board
 from madn.database import Database, open_database
 from madn.errors import (
@@ -142,8 +142,8 @@ def test_mutated_policies_give_right_moves_or_errors(tmp_path: Path) -> None:
     rules = Rules(2, 8)
     write_database(tmp_path / "db", Noise(rules), {"residual": 1e-9}, block_positions=500)
     compress_database(tmp_path / "db", tmp_path / "policy", "policy")
-    ranking = Ranking(2, 8)
-    boards = [Board.from_masks(*ranking.unrank(i), rules) for i in range(rules.positions)]
+    game = Game(Rules(2, 8))
+    boards = [Board.from_masks(*game.unrank(i), rules) for i in range(rules.positions)]
     boards = [board for board in boards if len(board.legal_moves(3)) > 1]
     with open_database(tmp_path / "policy") as db:
         best = {board: db.best_move(board, 3) for board in boards}

@@ -20,7 +20,7 @@ RULES = Rules(2, 8)
 RUNS = [run for run in Zones(RULES).runs() if run.size]
 SOURCE = Noise(RULES)
 BLOCK = 70
-START = Zones(RULES).ranking.rank(1, 1)
+START = Zones(RULES).game.rank(1, 1)
 
 
 class StoppedError(Exception):
@@ -49,7 +49,7 @@ def stopped(path: Path, stop: int) -> None:
     with opened(path) as database:
         for run in RUNS[:stop]:
             give(database, run, [33])
-            database.settle()
+            database.flush()
         give(database, RUNS[-1], [40])  # not settled
         raise StoppedError
 
@@ -82,7 +82,7 @@ def test_order_and_cuts_do_not_matter(data, tmp_path_factory, plain):
         for run in data.draw(st.permutations(RUNS)):
             assert not database.has(run.first, run.size)
             give(database, run, cuts[run])
-            database.settle()
+            database.flush()
             assert database.has(run.first, run.size)
         database.publish({}, [])
     assert digests(path) == digests(plain)

@@ -11,7 +11,7 @@ from test_players import rule_players
 
 import madn
 from madn import Board, Move, Rules
-from madn._core import Ranking
+from madn._core import Game
 from madn._match import play_many, play_one
 from madn.cli import main
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
@@ -204,7 +204,7 @@ def test_nobody_beats_optimal_from_any_position(two_piece_values: np.ndarray) ->
     values = two_piece_values
     with madn.open_database() as db:
         error = db.info()["max_error"]
-    assert np.isclose(values[Ranking(2, 40).rank(1, 1)], 0.509187, atol=1e-6)
+    assert np.isclose(values[Game(Rules(2, 40)).rank(1, 1)], 0.509187, atol=1e-6)
     for name in ("fpnpoc", "random"):
         found = evaluate(TWO, PLAYERS["optimal"], PLAYERS[name], tolerance=1e-10)
         assert (found.all_wins() >= values - 1e-9).all(), name

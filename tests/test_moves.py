@@ -5,8 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from madn._core import Ranking, has_avx2, max_threads, openmp, own_moves
+from madn._core import Game
 from madn.board import Board
+from madn.machine import has_avx2, openmp, usable_threads
 from madn.rules import Rules
 
 ROLLS = range(1, 7)
@@ -33,15 +34,15 @@ def plain_moves(state, roll, rules):
 
 def check_state(state, rules):
     for roll in ROLLS:
-        compiled = own_moves(state, roll, rules.pieces, rules.squares)
+        compiled = Game(rules).own_moves(state, roll)
         assert compiled == plain_moves(state, roll, rules), (f"state {state:#x}", roll, rules)
 
 
 @pytest.mark.parametrize(("pieces", "count"), OWN_STATES.items())
 def test_number_of_own_states(pieces, count):
     """Those of the standard board: the positions in which the other side has everything in the box."""
-    ranking = Ranking(pieces, 40)
-    with_other_in_box = [profile for profile in ranking.profiles() if profile[2:] == (0, 0)]
+    game = Game(Rules(pieces, 40))
+    with_other_in_box = [profile for profile in game.profiles() if profile[2:] == (0, 0)]
     rules = Rules(pieces, 40)
     assert sum(rules.profile_size(*profile) for profile in with_other_in_box) == count
     if pieces < 4:
@@ -69,18 +70,18 @@ def test_random_states_of_large_boards(pieces, squares):
 def test_moves_do_not_depend_on_the_other_side(pieces):
     """Random positions: with captures, the plain board has the same moves."""
     rules = Rules(pieces, 40)
-    ranking = Ranking(pieces, 40)
+    game = Game(Rules(pieces, 40))
     rng = np.random.default_rng(pieces)
     captures = 0
-    for z in rng.integers(0, ranking.positions, 400):
-        own, other = ranking.unrank(z)
+    for z in rng.integers(0, game.positions, 400):
+        own, other = game.unrank(z)
         board = Board.from_masks(own, other, rules)
         if board.winner is not None:
             continue
         for roll in ROLLS:
             moves = [move for move in board.legal_moves(roll) if move.end is not None]
             captures += sum(move.captures for move in moves)
-            compiled = own_moves(own, roll, pieces, 40)
+            compiled = game.own_moves(own, roll)
             assert [(-1 if move.start is None else move.start, move.end) for move in moves] == [
                 (start, end) for _, start, end in compiled
             ]
@@ -88,35 +89,33 @@ def test_moves_do_not_depend_on_the_other_side(pieces):
 
 
 def test_by_hand():
-    assert own_moves(0, 5, 4, 40) == [], "everything in the box and no 6"
-    assert own_moves(0, 6, 4, 40) == [(1, -1, 0)]
-    assert own_moves(0b1, 6, 4, 40) == [(1 << 6, 0, 6)], "the A-square must be cleared"
-    assert own_moves(0b1001, 3, 4, 40) == [(0b1000001, 3, 6)], "unless an own piece stands in the way"
-    assert own_moves(1 << 39 | 1 << 41, 3, 2, 40) == [], "past the last finish square"
-    assert own_moves(1 << 37 | 1 << 40, 4, 2, 40) == [(3 << 40, 37, 41)], "own pieces may be jumped"
-    assert own_moves(3 << 40, 1, 2, 40) == [], "finished"
+    assert Game(Rules(4, 40)).own_moves(0, 5) == [], "everything in the box and no 6"
+    assert Game(Rules(4, 40)).own_moves(0, 6) == [(1, -1, 0)]
+    assert Game(Rules(4, 40)).own_moves(0b1, 6) == [(1 << 6, 0, 6)], "the A-square must be cleared"
+    assert Game(Rules(4, 40)).own_moves(0b1001, 3) == [(0b1000001, 3, 6)], "unless an own piece stands in the way"
+    assert Game(Rules(2, 40)).own_moves(1 << 39 | 1 << 41, 3) == [], "past the last finish square"
+    assert Game(Rules(2, 40)).own_moves(1 << 37 | 1 << 40, 4) == [(3 << 40, 37, 41)], "own pieces may be jumped"
+    assert Game(Rules(2, 40)).own_moves(3 << 40, 1) == [], "finished"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((1, 0, 4, 40), "a roll is 1 to 6, not 0"),
-        ((1, 7, 4, 40), "a roll is 1 to 6, not 7"),
-        ((-1, 1, 4, 40), "squares outside 0 to 43"),
-        ((1 << 44, 1, 4, 40), "squares outside 0 to 43"),
-        ((1 << 70, 1, 4, 40), "squares outside 0 to 43"),
-        ((0b11111, 1, 4, 40), "5 pieces, the game has 4"),
-        ((1, 1, 0, 40), "pieces must be 1 to 6, not 0"),
-        ((1, 1, 4, 41), "squares must be an even number from 8 to 40, not 41"),
+        ((1, 0), "a roll is 1 to 6, not 0"),
+        ((1, 7), "a roll is 1 to 6, not 7"),
+        ((-1, 1), "squares outside 0 to 43"),
+        ((1 << 44, 1), "squares outside 0 to 43"),
+        ((1 << 70, 1), "squares outside 0 to 43"),
+        ((0b11111, 1), "5 pieces, the game has 4"),
     ],
 )
 def test_bad_input(arguments, message):
     with pytest.raises(ValueError, match=message):
-        own_moves(*arguments)
+        Game(Rules()).own_moves(*arguments)
 
 
 def test_what_this_build_can_do():
     assert isinstance(openmp(), bool)
     assert isinstance(has_avx2(), bool)
-    assert max_threads() >= 1
-    assert openmp() or max_threads() == 1
+    assert usable_threads() >= 1
+    assert openmp() or usable_threads() == 1

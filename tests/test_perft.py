@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 import pytest
 
 from madn import Board, Rules
-from madn._core import own_moves
+from madn._core import Game
 
 Successors = Callable[[Hashable], Iterable[tuple[int, str, Hashable]]]
 """All (roll, move, next position) of a position; empty for a finished game."""
@@ -43,6 +43,7 @@ def compiled_successors(rules: Rules) -> Successors:
     """The same from own-side moves: the other side only matters for captures and for the turn."""
     S, P, half = rules.squares, rules.pieces, rules.squares // 2
     home = (1 << P) - 1
+    game = Game(rules)
 
     def successors(position: Hashable) -> Iterator[tuple[int, str, Hashable]]:
         assert isinstance(position, tuple)
@@ -50,7 +51,7 @@ def compiled_successors(rules: Rules) -> Successors:
         if own >> S == home or other >> S == home:
             return
         for roll in range(1, 7):
-            moves = own_moves(own, roll, P, S)
+            moves = game.own_moves(own, roll)
             for after, start, end in moves:
                 left = other if end >= S else other & ~(1 << (end + half) % S)
                 name = f"{'b' if start < 0 else start}{'-' if left == other else 'x'}{end}"

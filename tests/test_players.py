@@ -10,8 +10,8 @@ from strategies import boards, rolls, rules
 
 import madn
 from madn import Board, Move, Rules
-from madn._choice import FEATURES as COMPILED_FEATURES
-from madn._choice import RULES, Policy
+from madn._players import FEATURES as COMPILED_FEATURES
+from madn._players import RULES, CompiledPlayer
 from madn.errors import IllegalMoveError, InvalidPlayerError, MadnError, RulesMismatchError
 from madn.features import FEATURES
 from madn.match import compiled
@@ -128,14 +128,14 @@ def test_the_compiled_code_knows_all_features() -> None:
 
 
 @pytest.fixture(scope="module")
-def best_player() -> Policy:
+def best_player() -> CompiledPlayer:
     policy = compiled(PLAYERS["optimal"], TWO)
     assert policy is not None
     return policy
 
 
 @given(board=boards(TWO, finished=False), roll=rolls)
-def test_the_compiled_optimal_player_takes_the_same_moves(best_player: Policy, board: Board, roll: int) -> None:
+def test_the_compiled_optimal_player_takes_the_same_moves(best_player: CompiledPlayer, board: Board, roll: int) -> None:
     best = PLAYERS["optimal"].choose(board, roll)
     start = -1 if best.start is None else best.start
     assert best_player.choices(*board.masks, roll) == ([] if best == Move.PASS else [(start, best.end)])

@@ -12,14 +12,14 @@ from test_database import Flat
 from test_store import Noise
 
 import madn
-from madn import Board, Rules, _choices, _policy
-from madn._core import Ranking
+from madn import Board, Rules
+from madn._core import Game
 from madn.database import Database, open_database
 from madn.errors import CorruptBlockError, IllegalMoveError, MadnError, MissingBlockError, NoValuesError
 from madn.solver import make_plan, solve
-from madn.store import blocks, compress_database, policy, verify_database, write_database
+from madn.store import _policy, _successors, blocks, compress_database, policy, verify_database, write_database
 from madn.store.catalogue import read_catalogue
-from madn.store.choices import MoveValues
+from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
 
 GAMES = (Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8))
@@ -28,20 +28,20 @@ SMALL = Rules(2, 8)
 
 
 def open_boards(rules: Rules, step: int = 1) -> Iterator[Board]:
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     for number in range(0, rules.positions, step):
-        board = Board.from_masks(*ranking.unrank(number), rules)
+        board = Board.from_masks(*game.unrank(number), rules)
         if board.winner is None:
             yield board
 
 
 def any_choices(rules: Rules, first: int, count: int, seed: int, steady: float) -> np.ndarray:
     """Legal choices, random ones or mostly the last."""
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     rng = np.random.default_rng(seed)
     found = np.zeros((count, 6), np.uint8)
     for i in range(count):
-        board = Board.from_masks(*ranking.unrank(first + i), rules)
+        board = Board.from_masks(*game.unrank(first + i), rules)
         for roll in ROLLS:
             moves = len(board.legal_moves(roll))
             if moves > 1:
@@ -53,56 +53,56 @@ def any_choices(rules: Rules, first: int, count: int, seed: int, steady: float) 
 def stretches(draw: st.DrawFn) -> tuple[Rules, int, int]:
     """Rules, a first ID and a count that stay in one profile."""
     rules = draw(st.sampled_from((*GAMES, Rules(3, 40), Rules(6, 10))))
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     first = draw(st.integers(0, rules.positions - 1))
-    end = ranking.first(*ranking.profile(first)) + rules.profile_size(*ranking.profile(first))
+    end = game.first(*game.profile(first)) + rules.profile_size(*game.profile(first))
     return rules, first, draw(st.integers(1, min(end - first, 60)))
 
 
 @given(where=stretches(), seed=st.integers(0, 99), steady=st.sampled_from([0.0, 0.9, 1.0]))
 def test_decode_undoes_encode(where: tuple[Rules, int, int], seed: int, steady: float) -> None:
     rules, first, count = where
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     choices = any_choices(rules, first, count, seed, steady)
-    frame, decisions = policy.encode(choices, first, ranking, 3)
-    words = policy.decode(frame, first, count, ranking)
+    frame, decisions = policy.encode(choices, first, game, 3)
+    words = policy.decode(frame, first, count, game)
     back = [[policy.choice(word, roll) for roll in ROLLS] for word in words.tolist()]
     assert np.array_equal(back, choices)
-    boards = (Board.from_masks(*ranking.unrank(first + i), rules) for i in range(count))
+    boards = (Board.from_masks(*game.unrank(first + i), rules) for i in range(count))
     assert decisions == sum(len(board.legal_moves(roll)) > 1 for board in boards for roll in ROLLS)
 
 
 @given(where=stretches(), data=st.binary(max_size=200))
 def test_whatever_the_bytes_are_the_moves_are_legal(where: tuple[Rules, int, int], data: bytes) -> None:
     rules, first, count = where
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     found = np.full((count, 6), 9, np.uint8)
-    if _policy.decode_into(ranking, first, data, found) < 0 and len(data) < 4:
+    if _policy.decode_into(game, first, data, found) < 0 and len(data) < 4:
         return
     for i in range(count):
-        board = Board.from_masks(*ranking.unrank(first + i), rules)
+        board = Board.from_masks(*game.unrank(first + i), rules)
         assert all(found[i, roll - 1] < max(len(board.legal_moves(roll)), 1) for roll in ROLLS)
 
 
 def test_frames_that_are_something_else_are_refused() -> None:
     rules = Rules(2, 8)
-    ranking = Ranking(2, 8)
-    first = ranking.first(2, 0, 2, 0)
-    frame, _ = policy.encode(any_choices(rules, first, 100, 1, 0.5), first, ranking, 3)
+    game = Game(Rules(2, 8))
+    first = game.first(2, 0, 2, 0)
+    frame, _ = policy.encode(any_choices(rules, first, 100, 1, 0.5), first, game, 3)
     content = blocks.decompress(frame, blocks.frame_size(frame))
     packer = blocks.zstandard.ZstdCompressor(write_checksum=True)
     with pytest.raises(CorruptBlockError, match="not the one"):
-        policy.decode(frame, first + 1, 100, ranking)
+        policy.decode(frame, first + 1, 100, game)
     for wrong in (content[:-1], content + b"x", content[:20], content[:10]):
         with pytest.raises(CorruptBlockError):
-            policy.decode(packer.compress(wrong), first, 100, ranking)
+            policy.decode(packer.compress(wrong), first, 100, game)
     with pytest.raises(CorruptBlockError, match="claims"):
-        policy.decode(packer.compress(content + bytes(10_000)), first, 100, ranking)
+        policy.decode(packer.compress(content + bytes(10_000)), first, 100, game)
     with pytest.raises(CorruptBlockError, match="decompress"):
-        policy.decode(b"not a frame", first, 100, ranking)
+        policy.decode(b"not a frame", first, 100, game)
     for wrong_first, rolls in ((rules.positions - 50, 6), (-1, 6), (first, 5)):
         with pytest.raises(ValueError, match="profile"):
-            _policy.encode(ranking, wrong_first, np.zeros((100, rolls), np.uint8))
+            _policy.encode(game, wrong_first, np.zeros((100, rolls), np.uint8))
 
 
 # choosing
@@ -114,17 +114,17 @@ def test_choices_are_those_of_the_readers_game(tmp_path: Path, rules: Rules, rep
     """The plain twin: the last move, by ascending start, that comes within the tie of the largest value."""
     write_database(tmp_path / "db", Noise(rules, representation), {}, block_positions=700)
     _, table = read_catalogue(tmp_path / "db")
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     reader = open_reader(tmp_path / "db")
     for cache in (1 << 30, 5000, 0):  # too little memory makes it slow, not wrong
         moves = MoveValues(reader, table, cache)
         for first in (0, rules.positions // 3, rules.positions - 40):
             found = moves.choices(first, 40)
             for i in range(40):
-                board = Board.from_masks(*ranking.unrank(first + i), rules)
+                board = Board.from_masks(*game.unrank(first + i), rules)
                 for roll in ROLLS:
                     legal = board.legal_moves(roll)
-                    wins = [reader.win(ranking.rank(*board.after(move, roll).masks)) for move in legal]
+                    wins = [reader.win(game.rank(*board.after(move, roll).masks)) for move in legal]
                     wins = wins if roll == 6 else [1.0 - win for win in wins]
                     tied = [k for k, win in enumerate(wins) if max(wins) - win <= moves.encoding.tie]
                     assert found[i, roll - 1] == (tied[-1] if len(legal) > 1 else 0)
@@ -133,20 +133,20 @@ def test_choices_are_those_of_the_readers_game(tmp_path: Path, rules: Rules, rep
 
 def test_options_are_the_legal_moves_and_where_they_lead() -> None:
     for rules in GAMES:
-        ranking = Ranking(rules.pieces, rules.squares)
+        game = Game(rules)
         for board in open_boards(rules, 1 + rules.positions // 300):
             for roll in ROLLS:
-                found = _choices.options(ranking, *board.masks, roll)
+                found = _successors.options(game, *board.masks, roll)
                 legal = [move for move in board.legal_moves(roll) if move != madn.Move.PASS]
                 assert [(start, end, hit) for start, end, hit, *_ in found] == [
                     (-1 if move.start is None else move.start, move.end, move.captures) for move in legal
                 ]
                 for (*_, own, other, number), move in zip(found, legal, strict=True):
                     assert (own, other) == board.after(move, roll).masks
-                    assert number == ranking.rank(own, other)
+                    assert number == game.rank(own, other)
     for wrong in ((1, 1 << 4, 1), (1, 1, 0), (1, 1, 7)):
         with pytest.raises(ValueError, match="position"):
-            _choices.options(Ranking(1, 8), *wrong)
+            _successors.options(Game(Rules(1, 8)), *wrong)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_moves_that_differ_by_less_than_storing_may_change_are_equal(
 ) -> None:
     rules = Rules(3, 8)
     board = Board.parse("1,3,6/1", rules)
-    number = Ranking(3, 8).rank(*board.after(madn.Move(1, 2), 1).masks)
+    number = Game(Rules(3, 8)).rank(*board.after(madn.Move(1, 2), 1).masks)
 
     class Nearly(Flat):
         def read(self, first: int, out: np.ndarray) -> None:
@@ -323,7 +323,7 @@ def test_values_are_found_wherever_they_lie(rules: Rules, kind: str, seed: int) 
     if kind == "<i4":
         values -= 100
     arrays = [values[a : a + n].copy() for a, n in zip(first, counts, strict=True)]
-    places = _choices.Places(first, counts, kind, 0.25, 8.0)
+    places = _successors.Places(first, counts, kind, 0.25, 8.0)
     ids = rng.integers(-1, rules.positions, 300)
     inside = np.array([((first <= i) & (i < first + counts)).any() for i in ids])
     needed, missing = places.needed(ids)

@@ -1,4 +1,4 @@
-"""Ranking is the thesis' bijection: compiled and plain Python pass the same tests and agree."""
+"""Game is the thesis' bijection: compiled and plain Python pass the same tests and agree."""
 
 import copy
 from concurrent.futures import ThreadPoolExecutor
@@ -15,14 +15,14 @@ from reference_ranking import (
     encode_combination_by_sum,
 )
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.rules import Rules
 
-KINDS = [Ranking, ReferenceRanking]
+KINDS = [Game, ReferenceRanking]
 GAMES = [Rules(pieces, squares) for pieces in range(1, 7) for squares in range(8, 41, 2)]
 COUNTS = {1: 1723, 2: 747435, 3: 145248343, 4: 16053053985}
 SMALL = [(1, 8), (1, 40), (2, 8), (2, 10)]  # a few thousand positions: quick in plain Python too
-RANKINGS = {(pieces, 40): (Ranking(pieces, 40), ReferenceRanking(pieces, 40)) for pieces in (3, 4, 5, 6)}
+RANKINGS = {(pieces, 40): (Game(Rules(pieces, 40)), ReferenceRanking(Rules(pieces, 40))) for pieces in (3, 4, 5, 6)}
 
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
@@ -52,19 +52,19 @@ def all_positions(pieces, squares):
 def ids(draw, sizes=tuple(RANKINGS)):
     """A game and one of its IDs; often the first or last of a profile, where a wrong division shows."""
     game = draw(st.sampled_from(sizes))
-    ranking, twin = RANKINGS[game]
-    anywhere = st.integers(0, ranking.positions - 1)
+    game, twin = RANKINGS[game]
+    anywhere = st.integers(0, game.positions - 1)
     edges = st.builds(
-        lambda base, step: min(max(base + step, 0), ranking.positions - 1),
-        st.sampled_from([*twin.base.values(), ranking.positions]),
+        lambda base, step: min(max(base + step, 0), game.positions - 1),
+        st.sampled_from([*twin.base.values(), game.positions]),
         st.integers(-2, 2),
     )
-    return ranking, twin, draw(anywhere | edges)
+    return game, twin, draw(anywhere | edges)
 
 
 @st.composite
 def positions(draw, sizes=tuple(RANKINGS)):
-    """A game and one of its positions, drawn piece by piece without any ranking."""
+    """A game and one of its positions, drawn piece by piece without any game."""
     pieces, squares = draw(st.sampled_from(sizes))
     cells = st.integers(0, squares + pieces - 1)
     own = mask(*draw(st.sets(cells, max_size=pieces)))
@@ -74,7 +74,7 @@ def positions(draw, sizes=tuple(RANKINGS)):
     return pieces, squares, own, 0 if own == other == finished else other
 
 
-def groups(ranking, twin, z):
+def groups(game, twin, z):
     """IDs around z at which a digit of the mixed-radix number turns over."""
     profile = twin.profile(z)
     base = twin.base[profile]
@@ -95,94 +95,94 @@ def test_combinations_are_ranked_as_binary_numbers(n):
 @both_kinds
 @pytest.mark.parametrize(("pieces", "count"), COUNTS.items())
 def test_published_counts(kind, pieces, count):
-    assert kind(pieces, 40).positions == count
+    assert kind(Rules(pieces, 40)).positions == count
 
 
 @both_kinds
 def test_one_piece_by_hand(kind):
-    ranking = kind(1, 40)
-    assert ranking.unrank(0) == (0, 0)
-    assert ranking.unrank(1) == (0, mask(39)), "the piece nearest to its finish zone comes first"
-    assert ranking.unrank(40) == (0, mask(0))
-    assert ranking.unrank(41) == (0, mask(40))
-    assert ranking.unrank(42) == (mask(39), 0)
-    assert ranking.unrank(82) == (mask(39), mask(39))
+    game = kind(Rules(1, 40))
+    assert game.unrank(0) == (0, 0)
+    assert game.unrank(1) == (0, mask(39)), "the piece nearest to its finish zone comes first"
+    assert game.unrank(40) == (0, mask(0))
+    assert game.unrank(41) == (0, mask(40))
+    assert game.unrank(42) == (mask(39), 0)
+    assert game.unrank(82) == (mask(39), mask(39))
     # The start. Own piece: 39 squares of lower rank with 39 positions each. The other's square 20 is crossed
     # out, so its piece on 0 has 38 squares of lower rank.
-    assert ranking.rank(mask(0), mask(0)) == 82 + 39 * 39 + 38
+    assert game.rank(mask(0), mask(0)) == 82 + 39 * 39 + 38
     # The other's 21 lies above the square crossed out, its 19 below: 18 and then 19 lower ranks.
-    assert ranking.rank(mask(0), mask(21)) == 82 + 39 * 39 + 18
-    assert ranking.rank(mask(0), mask(19)) == 82 + 39 * 39 + 19
-    assert ranking.unrank(1722) == (mask(40), mask(0))
+    assert game.rank(mask(0), mask(21)) == 82 + 39 * 39 + 18
+    assert game.rank(mask(0), mask(19)) == 82 + 39 * 39 + 19
+    assert game.unrank(1722) == (mask(40), mask(0))
 
 
 @both_kinds
 def test_digits_of_an_id(kind):
     """Own finish zone, other's finish zone, own main field, other's main field: most significant first."""
-    ranking = kind(2, 8)
-    first = ranking.first(2, 1, 2, 1)  # finish squares 8 and 9
+    game = kind(Rules(2, 8))
+    first = game.first(2, 1, 2, 1)  # finish squares 8 and 9
     a_ffm, a_ff, a_f = 7, 8 * 7, 2 * 8 * 7
     lowest = (mask(7, 9), mask(7, 9))  # own 7 is the other's 3
-    assert ranking.rank(*lowest) == first
-    assert ranking.rank(mask(7, 9), mask(6, 9)) == first + 1
-    assert ranking.rank(mask(6, 9), mask(7, 9)) == first + a_ffm
-    assert ranking.rank(mask(7, 9), mask(7, 8)) == first + a_ff
-    assert ranking.rank(mask(7, 8), mask(7, 9)) == first + a_f
+    assert game.rank(*lowest) == first
+    assert game.rank(mask(7, 9), mask(6, 9)) == first + 1
+    assert game.rank(mask(6, 9), mask(7, 9)) == first + a_ffm
+    assert game.rank(mask(7, 9), mask(7, 8)) == first + a_ff
+    assert game.rank(mask(7, 8), mask(7, 9)) == first + a_f
 
 
 @both_kinds
-@pytest.mark.parametrize("game", SMALL)
-def test_bijection_on_small_boards(kind, game):
-    ranking = kind(*game)
-    unranked = [ranking.unrank(z) for z in range(ranking.positions)]
-    assert [ranking.rank(*position) for position in unranked] == list(range(ranking.positions))
-    assert sorted(unranked) == sorted(all_positions(*game)), "exactly the positions of the game"
+@pytest.mark.parametrize("size", SMALL)
+def test_bijection_on_small_boards(kind, size):
+    game = kind(Rules(*size))
+    unranked = [game.unrank(z) for z in range(game.positions)]
+    assert [game.rank(*position) for position in unranked] == list(range(game.positions))
+    assert sorted(unranked) == sorted(all_positions(*size)), "exactly the positions of the game"
 
 
-@pytest.mark.parametrize("game", [(1, 40), (2, 40), (3, 8), (3, 10), (3, 12), (4, 8)])
-def test_exhaustive_round_trip(game):
-    ranking = Ranking(*game)
-    every = np.arange(ranking.positions)
-    own, other = ranking.unrank_many(every)
-    assert np.array_equal(ranking.rank_many(own, other), every)
-    assert len(set(zip(own.tolist(), other.tolist(), strict=True))) == ranking.positions
+@pytest.mark.parametrize("size", [(1, 40), (2, 40), (3, 8), (3, 10), (3, 12), (4, 8)])
+def test_exhaustive_round_trip(size):
+    game = Game(Rules(*size))
+    every = np.arange(game.positions)
+    own, other = game.unrank_many(every)
+    assert np.array_equal(game.rank_many(own, other), every)
+    assert len(set(zip(own.tolist(), other.tolist(), strict=True))) == game.positions
 
 
-@pytest.mark.parametrize("game", [(3, 8), (2, 16)])
-def test_every_position_of_a_small_board_has_its_id(game):
-    ranking = Ranking(*game)
-    own, other = np.array(all_positions(*game), dtype=np.uint64).T
-    assert np.array_equal(np.sort(ranking.rank_many(own, other)), np.arange(ranking.positions))
+@pytest.mark.parametrize("size", [(3, 8), (2, 16)])
+def test_every_position_of_a_small_board_has_its_id(size):
+    game = Game(Rules(*size))
+    own, other = np.array(all_positions(*size), dtype=np.uint64).T
+    assert np.array_equal(np.sort(game.rank_many(own, other)), np.arange(game.positions))
 
 
-@pytest.mark.parametrize("game", [(1, 8), (1, 10), (1, 40), (2, 8), (2, 10), (3, 8)])
-def test_compiled_agrees_with_plain_python_on_every_id(game):
-    ranking, twin = Ranking(*game), ReferenceRanking(*game)
-    assert ranking.positions == twin.positions
-    own, other = ranking.unrank_many(np.arange(ranking.positions))
+@pytest.mark.parametrize("size", [(1, 8), (1, 10), (1, 40), (2, 8), (2, 10), (3, 8)])
+def test_compiled_agrees_with_plain_python_on_every_id(size):
+    game, twin = Game(Rules(*size)), ReferenceRanking(Rules(*size))
+    assert game.positions == twin.positions
+    own, other = game.unrank_many(np.arange(game.positions))
     assert list(zip(own.tolist(), other.tolist(), strict=True)) == [twin.unrank(z) for z in range(twin.positions)]
 
 
 @given(ids())
 def test_compiled_agrees_with_plain_python_on_large_boards(case):
-    ranking, twin, drawn = case
-    for z in {drawn, *groups(ranking, twin, drawn)}:
-        position = ranking.unrank(z)
+    game, twin, drawn = case
+    for z in {drawn, *groups(game, twin, drawn)}:
+        position = game.unrank(z)
         assert position == twin.unrank(z)
-        assert ranking.rank(*position) == z
-        assert ranking.profile(z) == twin.profile(z)
+        assert game.rank(*position) == z
+        assert game.profile(z) == twin.profile(z)
 
 
 @settings(max_examples=200)
 @given(positions())
 def test_rank_then_unrank(case):
     pieces, squares, own, other = case
-    ranking, twin = RANKINGS[pieces, squares]
-    z = ranking.rank(own, other)
+    game, twin = RANKINGS[pieces, squares]
+    z = game.rank(own, other)
     assert z == twin.rank(own, other)
-    assert ranking.unrank(z) == (own, other)
+    assert game.unrank(z) == (own, other)
     finish = (own >> squares).bit_count(), (other >> squares).bit_count()
-    assert ranking.profile(z) == (own.bit_count(), finish[0], other.bit_count(), finish[1])
+    assert game.profile(z) == (own.bit_count(), finish[0], other.bit_count(), finish[1])
 
 
 @settings(max_examples=200)
@@ -190,7 +190,7 @@ def test_rank_then_unrank(case):
 def test_pieces_closer_to_the_box_have_higher_ids(case, data):
     """Moving any one piece to a lower free square of its zone raises the ID."""
     pieces, squares, own, other = case
-    ranking = RANKINGS[pieces, squares][0]
+    game = RANKINGS[pieces, squares][0]
     steps = [
         (which, start, end)
         for which, side, opponent in ((0, own, other), (1, other, own))
@@ -202,40 +202,40 @@ def test_pieces_closer_to_the_box_have_higher_ids(case, data):
         which, start, end = data.draw(st.sampled_from(steps))
         moved = [own, other]
         moved[which] ^= mask(start, end)
-        assert ranking.rank(*moved) > ranking.rank(own, other)
+        assert game.rank(*moved) > game.rank(own, other)
 
 
 @pytest.mark.parametrize("pieces", [4, 5, 6])
 def test_many_random_ids(pieces):
-    ranking = RANKINGS[pieces, 40][0]
-    drawn = np.random.default_rng(pieces).integers(0, ranking.positions, 200_000)
-    assert np.array_equal(ranking.rank_many(*ranking.unrank_many(drawn)), drawn)
+    game = RANKINGS[pieces, 40][0]
+    drawn = np.random.default_rng(pieces).integers(0, game.positions, 200_000)
+    assert np.array_equal(game.rank_many(*game.unrank_many(drawn)), drawn)
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=lambda rules: f"{rules.pieces}-{rules.squares}")
 def test_profiles_agree_with_the_rules(rules):
     """Sizes are Python integers in `Rules`: a sum that left 64 bits in the compiled code would show here."""
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     profiles = rules.profiles()
-    assert ranking.profiles() == profiles == sorted(profiles)
-    assert ranking.positions == rules.positions
+    assert game.profiles() == profiles == sorted(profiles)
+    assert game.positions == rules.positions
     first = 0
     for profile in profiles:
-        assert ranking.first(*profile) == first
+        assert game.first(*profile) == first
         last = first + rules.profile_size(*profile) - 1
-        assert ranking.profile(first) == ranking.profile(last) == profile
+        assert game.profile(first) == game.profile(last) == profile
         for z in (first, last):
-            assert ranking.rank(*ranking.unrank(z)) == z
+            assert game.rank(*game.unrank(z)) == z
         first = last + 1
-    assert first == ranking.positions
+    assert first == game.positions
 
 
 @both_kinds
 def test_profiles_ascend_with_the_ids(kind):
-    ranking = kind(2, 8)
-    profiles = [ranking.profile(z) for z in range(ranking.positions)]
+    game = kind(Rules(2, 8))
+    profiles = [game.profile(z) for z in range(game.positions)]
     assert profiles == sorted(profiles)
-    assert list(dict.fromkeys(profiles)) == ranking.profiles()
+    assert list(dict.fromkeys(profiles)) == game.profiles()
 
 
 BAD_POSITIONS = [
@@ -254,36 +254,36 @@ BAD_POSITIONS = [
 
 @pytest.mark.parametrize(("own", "other", "message"), BAD_POSITIONS)
 def test_rank_refuses_what_is_no_position(own, other, message):
-    ranking, twin = RANKINGS[4, 40]
+    game, twin = RANKINGS[4, 40]
     with pytest.raises(ValueError, match=message):
-        ranking.rank(own, other)
+        game.rank(own, other)
     with pytest.raises(ValueError, match=r"\w"):
         twin.rank(own, other)
     if 0 <= own < 1 << 64 and 0 <= other < 1 << 64:
         good = 1, 1
         table = np.array([good, good, (own, other), good, (own, other)], dtype=np.uint64)
         with pytest.raises(ValueError, match=f"^position 2: .*{message}"):
-            ranking.rank_many(table[:, 0], table[:, 1])
+            game.rank_many(table[:, 0], table[:, 1])
 
 
 @settings(max_examples=300)
 @given(st.integers(0, 2**13 - 1), st.integers(0, 2**13 - 1))
 def test_compiled_refuses_exactly_what_plain_python_refuses(own, other):
-    ranking, twin = Ranking(4, 8), ReferenceRanking(4, 8)
+    game, twin = Game(Rules(4, 8)), ReferenceRanking(Rules(4, 8))
     try:
         expected = twin.rank(own, other)
     except ValueError:
         with pytest.raises(ValueError, match=r"\w"):
-            ranking.rank(own, other)
+            game.rank(own, other)
     else:
-        assert ranking.rank(own, other) == expected
+        assert game.rank(own, other) == expected
 
 
 @both_kinds
 @pytest.mark.parametrize("z", [-1, 1723, 2**63, 2**64, -(2**70)])
 def test_unrank_refuses_ids_out_of_range(kind, z):
-    ranking = kind(1, 40)
-    for method in (ranking.unrank, ranking.profile):
+    game = kind(Rules(1, 40))
+    for method in (game.unrank, game.profile):
         with pytest.raises(ValueError, match=str(z)):
             method(z)
 
@@ -291,7 +291,7 @@ def test_unrank_refuses_ids_out_of_range(kind, z):
 @pytest.mark.parametrize("z", [-1, 1723, 2**63 - 1, -(2**63)])
 def test_unrank_many_names_the_first_bad_id(z):
     with pytest.raises(ValueError, match=rf"ids\[2\] = {z} is outside 0 to 1722"):
-        Ranking(1, 40).unrank_many(np.array([0, 1722, z, 5, z]))
+        Game(Rules(1, 40)).unrank_many(np.array([0, 1722, z, 5, z]))
 
 
 @both_kinds
@@ -300,34 +300,23 @@ def test_unrank_many_names_the_first_bad_id(z):
 )
 def test_first_refuses_profiles_without_positions(kind, profile):
     with pytest.raises(ValueError, match="profile"):
-        kind(2, 8).first(*profile)
+        kind(Rules(2, 8)).first(*profile)
 
 
-@pytest.mark.parametrize(
-    ("pieces", "squares", "message"),
-    [
-        (0, 40, "pieces must be 1 to 6, not 0"),
-        (7, 40, "pieces must be 1 to 6, not 7"),
-        (-(2**70), 40, "pieces must be 1 to 6"),
-        (4, 6, "squares must be an even number from 8 to 40, not 6"),
-        (4, 9, "squares must be an even number from 8 to 40, not 9"),
-        (4, 42, "squares must be an even number from 8 to 40, not 42"),
-    ],
-)
-def test_games_it_cannot_rank(pieces, squares, message):
-    with pytest.raises(ValueError, match=message):
-        Ranking(pieces, squares)
+@pytest.mark.parametrize("bad", [None, 4, (4, 40), "4"])
+def test_a_game_is_made_from_rules(bad):
+    with pytest.raises(TypeError, match="made from Rules"):
+        Game(bad)
 
 
 @pytest.mark.parametrize("bad", [1.0, "1", None])
 def test_numbers_must_be_whole(bad):
-    ranking = Ranking(1, 8)
+    game = Game(Rules(1, 8))
     calls = [
-        lambda: ranking.rank(bad, 0),
-        lambda: ranking.rank(0, bad),
-        lambda: ranking.unrank(bad),
-        lambda: ranking.first(bad, 0, 0, 0),
-        lambda: Ranking(bad, 8),
+        lambda: game.rank(bad, 0),
+        lambda: game.rank(0, bad),
+        lambda: game.unrank(bad),
+        lambda: game.first(bad, 0, 0, 0),
     ]
     for call in calls:
         with pytest.raises(TypeError):
@@ -351,7 +340,7 @@ ZEROS = np.zeros(3, dtype=np.uint64)
 )
 def test_rank_many_refuses_wrong_arrays(own, other, message):
     with pytest.raises(ValueError, match=message):
-        Ranking(1, 8).rank_many(own, other)
+        Game(Rules(1, 8)).rank_many(own, other)
 
 
 @pytest.mark.parametrize(
@@ -359,42 +348,42 @@ def test_rank_many_refuses_wrong_arrays(own, other, message):
 )
 def test_unrank_many_refuses_wrong_arrays(array):
     with pytest.raises(ValueError, match="ids must be a 1-d int64 array, not"):
-        Ranking(1, 8).unrank_many(array)
+        Game(Rules(1, 8)).unrank_many(array)
 
 
 def test_strided_reversed_empty_and_read_only_arrays():
-    ranking = Ranking(2, 8)
-    every = np.arange(ranking.positions)
-    own, other = ranking.unrank_many(every)
+    game = Game(Rules(2, 8))
+    every = np.arange(game.positions)
+    own, other = game.unrank_many(every)
     for part in (slice(None, None, 3), slice(None, None, -1), slice(5, 5)):
-        own_part, other_part = ranking.unrank_many(every[part])
+        own_part, other_part = game.unrank_many(every[part])
         assert np.array_equal(own_part, own[part])
         assert np.array_equal(other_part, other[part])
-        assert np.array_equal(ranking.rank_many(own[part], other[part]), every[part])
+        assert np.array_equal(game.rank_many(own[part], other[part]), every[part])
     for array in (every, own, other):
         array.flags.writeable = False
-    assert np.array_equal(ranking.rank_many(*ranking.unrank_many(every)), every)
-    assert np.array_equal(ranking.rank_many(own, other), every)
+    assert np.array_equal(game.rank_many(*game.unrank_many(every)), every)
+    assert np.array_equal(game.rank_many(own, other), every)
 
 
 def test_numpy_numbers_are_numbers():
-    ranking = Ranking(4, 40)
-    assert ranking.rank(np.uint64(1), np.uint64(1)) == ranking.rank(1, 1)
-    assert ranking.unrank(np.int64(12345)) == ranking.unrank(12345)
+    game = Game(Rules(4, 40))
+    assert game.rank(np.uint64(1), np.uint64(1)) == game.rank(1, 1)
+    assert game.unrank(np.int64(12345)) == game.unrank(12345)
 
 
 def test_threads_may_share_a_ranking():
-    ranking = Ranking(4, 40)
-    drawn = np.random.default_rng(0).integers(0, ranking.positions, 50_000)
+    game = Game(Rules(4, 40))
+    drawn = np.random.default_rng(0).integers(0, game.positions, 50_000)
     with ThreadPoolExecutor(4) as pool:
-        results = list(pool.map(lambda part: ranking.rank_many(*ranking.unrank_many(part)), [drawn] * 8))
+        results = list(pool.map(lambda part: game.rank_many(*game.unrank_many(part)), [drawn] * 8))
     assert all(np.array_equal(result, drawn) for result in results)
 
 
 def test_a_ranking_says_what_it_is():
-    ranking = Ranking(3, 12)
-    assert repr(ranking) == "Ranking(pieces=3, squares=12)"
-    assert (ranking.pieces, ranking.squares) == (3, 12)
-    assert repr(copy.deepcopy(ranking)) == repr(ranking)
+    game = Game(Rules(3, 12))
+    assert repr(game) == "Game(Rules(pieces=3, squares=12))"
+    assert game.rules == Rules(3, 12)
+    assert repr(copy.deepcopy(game)) == repr(game)
     with pytest.raises(AttributeError):
-        ranking.positions = 1
+        game.positions = 1

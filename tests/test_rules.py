@@ -10,6 +10,7 @@ from strategies import all_boards, all_rules, rules
 
 from madn import MadnError, Rules
 from madn.errors import InvalidRulesError
+from madn.rules import DIE, ROLLS, rolls_again
 
 
 def test_the_standard_game_is_the_default() -> None:
@@ -78,3 +79,12 @@ def test_rules_are_values(game: Rules) -> None:
     assert hash(game) == hash(Rules(game.pieces, game.squares))
     with pytest.raises(FrozenInstanceError):
         game.pieces = 2  # type: ignore[misc]
+
+
+@given(st.lists(st.booleans(), min_size=DIE, max_size=DIE))
+def test_a_turn_shares_out_all_rolls(playable: list[bool]) -> None:
+    """Every roll has a move, passes the die, or is rolled again; one die has six equal faces."""
+    turn = Rules().turn(playable)
+    assert turn.total == turn.unit * sum(playable) + turn.wait + turn.again == DIE
+    assert turn.wait == sum(not move for roll, move in zip(ROLLS, playable, strict=True) if not rolls_again(roll))
+    assert [roll for roll in ROLLS if rolls_again(roll)] == [6]

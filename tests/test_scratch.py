@@ -24,6 +24,7 @@ from madn import Board, CorruptBlockError, MissingBlockError, ResourceError, Rul
 from madn.cli import main
 from madn.solver import PlanError, Solution, delivery, make_plan, solve, strips
 from madn.solver.components import components, later_zones
+from madn.solver.deliver import HandOver
 from madn.solver.footprint import (
     boxed_size,
     can_stream,
@@ -33,7 +34,6 @@ from madn.solver.footprint import (
     scratch_bytes,
     side_size,
 )
-from madn.solver.handover import HandOver
 from madn.solver.plan import BASE_MEMORY, Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import TERMINAL, Side
@@ -81,7 +81,7 @@ class Collector:
         self.next["words", first_of_run] = first + len(words)
         self.words[first : first + len(words)] = words
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         pass
 
 
@@ -436,7 +436,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
         solve(disk_plan(Rules(2, 8), tmp_path / "letter.txt"))
 
 
-@pytest.mark.parametrize("suffix", ["values", "homes?", "state", "done"])
+@pytest.mark.parametrize("suffix", ["values", "captures?", "state", "done"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "lost", "swapped"])
 def test_files_that_were_cut_off_or_changed_are_noticed(begun, suffix, damage):
     (number,) = (path.stem for path in begun.glob("*.state"))
@@ -458,9 +458,9 @@ def test_files_that_were_cut_off_or_changed_are_noticed(begun, suffix, damage):
 def test_the_strips_are_enough_to_go_on(begun, lost):
     """Killed between the end of a sweep that may be the last and the writing of its checkpoint."""
     (path,) = begun.glob("*.state")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "homes": None}))
-    (homes,) = begun.glob("*.homes?")
-    homes.unlink()
+    path.write_text(json.dumps({**json.loads(path.read_text()), "after_capture": None}))
+    (captures,) = begun.glob("*.captures?")
+    captures.unlink()
     if lost:
         path.unlink()  # then the component is begun again
     outside = solve(disk_plan(Rules(2, 10), begun, resume=True))
@@ -641,6 +641,6 @@ def test_packing_is_undone_by_unpacking(data):
     rows, columns = tiling.rows, tiling.columns
     for a in range(rows.class_start[strip], rows.class_start[strip + 1]):
         for b in range(columns.class_start[tiling.first_class(strip)], columns.size):
-            if not int(rows.turned[a]) & int(columns.masks[b]):
+            if not int(rows.facing[a]) & int(columns.masks[b]):
                 assert back_l[start[a] + b] == L[start[a] + b]
                 assert back_r[start[a] + b] == R[start[a] + b]

@@ -11,13 +11,14 @@ import reference_solver
 from hypothesis import given
 from hypothesis import strategies as st
 
-from madn import Board, ResourceError, Rules, builds
-from madn._core import Ranking
+from madn import Board, ResourceError, Rules
+from madn._core import Game
 from madn.solver import PlanError, Solution, components, estimate, make_plan, solve, thesis, tiles
 from madn.solver.footprint import component_positions
+from madn.solver.kernels import SWEEP_BUILDS
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
-KERNELS = builds.available("_sweep")
+KERNELS = SWEEP_BUILDS
 
 
 def values_of(solution: Solution) -> np.ndarray:
@@ -123,7 +124,7 @@ def test_residual_is_what_the_plain_rules_say(rules, kernel):
         abs(reference_solver.backup(values, rolls) - values[i]) if rolls else 0.0 for i, rolls in enumerate(choices)
     ]
     assert solution.residual == pytest.approx(max(errors), abs=1e-15)
-    here = Ranking(rules.pieces, rules.squares).rank(*solution.residual_board.masks)
+    here = Game(rules).rank(*solution.residual_board.masks)
     assert errors[here] == pytest.approx(max(errors), abs=1e-15)
     assert boards[here] == solution.residual_board
 
@@ -135,10 +136,10 @@ def test_extremes_are_over_all_open_positions(rules):
     values = values_of(solution)
     still_open = [values[i] for i, board in enumerate(boards) if board.winner is None]
     assert (solution.min, solution.max) == (min(still_open), max(still_open))
-    ranking = Ranking(rules.pieces, rules.squares)
-    assert values[ranking.rank(*solution.min_board.masks)] == solution.min
-    assert values[ranking.rank(*solution.max_board.masks)] == solution.max
-    assert values[ranking.rank(*Board.start(rules).masks)] == solution.start
+    game = Game(rules)
+    assert values[game.rank(*solution.min_board.masks)] == solution.min
+    assert values[game.rank(*solution.max_board.masks)] == solution.max
+    assert values[game.rank(*Board.start(rules).masks)] == solution.start
 
 
 def test_table_5_1_one_piece():
@@ -166,13 +167,13 @@ def test_table_5_1_three_pieces():
 
 @given(data=st.data())
 def test_a_value_is_the_mean_of_the_best_children(two_pieces, data):
-    ranking = Ranking(2, 40)
-    id = data.draw(st.integers(0, ranking.positions - 1))
-    board = Board.from_masks(*ranking.unrank(id), Rules(2))
+    game = Game(Rules(2, 40))
+    id = data.draw(st.integers(0, game.positions - 1))
+    board = Board.from_masks(*game.unrank(id), Rules(2))
 
     def win(board: Board) -> float:
         value = np.empty(1)
-        two_pieces.read(ranking.rank(*board.masks), value)
+        two_pieces.read(game.rank(*board.masks), value)
         return float(value[0])
 
     if board.winner is not None:
@@ -193,7 +194,7 @@ def test_any_stretch_of_ids_can_be_read(two_pieces, first, length):
     assert np.array_equal(out, values_of(two_pieces)[first : first + length])
 
 
-def test_settled_groups_are_left_alone(monkeypatch):
+def test_unchanged_groups_are_left_alone(monkeypatch):
     """Fewer positions are computed than sweeps times positions; the residual still holds."""
     rules = Rules(2, 40)
     monkeypatch.setattr(tiles, "can_stream", lambda *pair: False)  # in those that may be streamed nothing is left alone
@@ -223,7 +224,7 @@ def test_directed_rounding_encloses_the_value(kernel):
         component.matrices.L[:] = component.matrices.R[:] = start
         while component.kernel.run(0, component.strips, 1, False, 0.0, bias)[0] > 0:
             pass
-        free = (rows.turned[:, None] & columns.masks[None, :]) == 0
+        free = (rows.facing[:, None] & columns.masks[None, :]) == 0
         size = rows.size * columns.size
         both = [m[:size].reshape(rows.size, columns.size)[free] for m in (component.matrices.L, component.matrices.R)]
         bounds.append(np.concatenate(both).astype(np.int64))
@@ -336,7 +337,7 @@ def test_a_pass_is_cut_into_short_slices(monkeypatch):
     for slots, ends in cuts:
         assert ends[-1] == len(slots)
         assert all(slots[first:end].sum() <= 500 or end == first + 1 for first, end in pairwise(ends))
-    ranking = Ranking(2, 10)
-    values = np.zeros(ranking.positions)
-    ends = [round(part * len(values)) for part, _ in thesis._pass(ranking, values, 1, False)]
+    game = Game(Rules(2, 10))
+    values = np.zeros(game.positions)
+    ends = [round(part * len(values)) for part, _ in thesis._pass(game, values, 1, False)]
     assert ends == [*range(500, len(values), 500), len(values)]

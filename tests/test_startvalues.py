@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from strategies import all_boards, boards
 
 from madn import Board, Rules
-from madn._core import Ranking
+from madn._core import Game
 from madn.solver import make_plan, solve
 from madn.startvalues import balanced, by_race, by_ratio, distances, guessed, ratios, spread, sweeps
 
@@ -47,13 +47,13 @@ def wins() -> np.ndarray:  # type: ignore[type-arg]
 
 def test_the_spread_collects_all_open_positions(wins: np.ndarray) -> None:  # type: ignore[type-arg]
     found = spread(SMALL, wins.take)
-    ranking = Ranking(SMALL.pieces, SMALL.squares)
+    game = Game(SMALL)
     by_ratio: dict[float, list[float]] = {}
     for board in all_boards(SMALL):
         if board.winner is None:
             own, other = distances(np.array(board.masks, np.uint64), SMALL)
             ratio = round(other / own - 1 if own >= other else 1 - own / other, 12)
-            by_ratio.setdefault(ratio, []).append(wins[ranking.rank(*board.masks)])
+            by_ratio.setdefault(ratio, []).append(wins[game.rank(*board.masks)])
     assert found.ratio == pytest.approx(sorted(by_ratio))
     for name, of in (("count", len), ("least", min), ("most", max), ("mean", np.mean)):
         assert getattr(found, name) == pytest.approx([of(by_ratio[ratio]) for ratio in sorted(by_ratio)])

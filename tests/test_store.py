@@ -18,11 +18,10 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from madn import _blocks
 from madn.board import Board
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, ResourceError
 from madn.rules import Rules
-from madn.store import OutputError, blocks, check_writable, place, prediction, write_database
+from madn.store import OutputError, _blocks, blocks, check_writable, place, prediction, write_database
 from madn.store.catalogue import read_catalogue
 from madn.store.prediction import Layout
 from madn.store.records import frame_digest

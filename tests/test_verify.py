@@ -8,7 +8,7 @@ import pytest
 from test_database import TINY, Solved, all_boards, solved
 from test_store import Noise
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board
 from madn.rules import Rules
 from madn.store import verify_database, write_database
@@ -126,7 +126,7 @@ def test_deep_recomputes_every_position(database: Path) -> None:
 
 def test_deep_finds_the_one_wrong_value(tmp_path: Path) -> None:
     source = Solved()
-    number = Ranking(1, 8).rank(1 << 3, 1 << 5)
+    number = Game(Rules(1, 8)).rank(1 << 3, 1 << 5)
     source.raw[number] += 1e-3
     write_database(tmp_path / "db", source, {"residual": 1e-15})
     report = verify_database(tmp_path / "db", deep=True)
@@ -152,18 +152,18 @@ def test_a_sample_is_part_of_the_whole_and_seeded(tmp_path: Path) -> None:
 def test_recomputed_is_the_mean_over_rolls_of_the_best_move(tmp_path: Path, rules: Rules) -> None:
     """Compared with the reader's game, board by board, for values that mean nothing."""
     write_database(tmp_path / "db", Noise(rules), {}, block_positions=300)
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     reader = open_reader(tmp_path / "db")
     ids = np.random.default_rng(3).integers(0, rules.positions, 300)
     found = recomputed(ids, reader, rules)
     for number, win in zip(ids.tolist(), found.tolist(), strict=True):
-        board = Board.from_masks(*ranking.unrank(number), rules)
+        board = Board.from_masks(*game.unrank(number), rules)
         if board.winner:
             assert win == (board.winner == "own")
             continue
         mean = 0.0
         for roll in range(1, 7):
-            nexts = [reader.win(ranking.rank(*board.after(m, roll).masks)) for m in board.legal_moves(roll)]
+            nexts = [reader.win(game.rank(*board.after(m, roll).masks)) for m in board.legal_moves(roll)]
             mean += max(nexts if roll == 6 else [1 - value for value in nexts]) / 6
         assert win == pytest.approx(mean, abs=1e-12)
     reader.close()

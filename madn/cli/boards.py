@@ -57,25 +57,25 @@ def unrank(id: int, pieces: int, squares: int, as_json: bool) -> None:
     rules = Rules(pieces, squares)
     if not 0 <= id < rules.positions:
         raise click.BadParameter(f"{id} is outside 0 to {rules.positions - 1}", param_hint="'ID'")
-    from madn._core import Ranking
+    from madn._core import Game
 
-    _show_place(Board.from_masks(*Ranking(pieces, squares).unrank(id), rules), as_json)
+    _show_place(Board.from_masks(*Game(rules).unrank(id), rules), as_json)
 
 
 def _show_place(board: Board, as_json: bool) -> None:
     """Print where a board is in the numbering."""
-    from madn._core import Ranking
+    from madn._core import Game
 
-    ranking = Ranking(board.rules.pieces, board.rules.squares)
-    number = ranking.rank(*board.masks)
-    profile = ranking.profile(number)
-    offset = number - ranking.first(*profile)
+    game = Game(board.rules)
+    number = game.rank(*board.masks)
+    profile = game.profile(number)
+    offset = number - game.first(*profile)
     if as_json:
         print_json({"board": str(board), "id": number, "profile": profile, "offset": offset})
         return
     rows = [
         ("board", str(board)),
-        ("ID", f"{number} of 0 to {ranking.positions - 1}"),
+        ("ID", f"{number} of 0 to {game.positions - 1}"),
         ("profile", "{} out of the box, {} finished / {} out, {} finished".format(*profile)),
         ("offset", f"{offset} in its profile"),
     ]

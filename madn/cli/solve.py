@@ -145,7 +145,7 @@ def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json:
     """Solve, and let the databases grow with every component that is solved."""
     from madn import solver
     from madn.solver.scratch import occupied
-    from madn.store.place import check_room
+    from madn.store.workplace import check_room
 
     assert plan.scratch is not None
     needs = [(plan.scratch, plan.scratch_bytes)]
@@ -163,7 +163,7 @@ def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json:
             solution = solver.solve(plan, bar, databases)
         stack.callback(solution.close)
         told = {"result": result(solution), "provenance": provenance(solution), "boards": named_boards(solution)}
-        databases.settle()
+        databases.flush()
         solution.finish(told)
         return _publish(databases, told, as_json, solution.clear_scratch)
 
@@ -195,8 +195,8 @@ def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
     Example: madn plan --pieces 3
     """
     from madn import solver
+    from madn.machine import available_memory
     from madn.solver import estimate
-    from madn.solver.plan import available_memory
 
     rules = Rules(pieces, squares)
     wanted = solver.make_plan(rules, **settings)

@@ -62,7 +62,7 @@ def provenance(solution: "Solution") -> dict[str, Any]:
     import numpy
 
     import madn
-    from madn._core import compiler
+    from madn.machine import compiler
 
     elsewhere = {"pieces", "squares", "positions", "start", "min", "max", "min_board", "max_board", "win"}
     versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": numpy.__version__}
@@ -75,15 +75,15 @@ def provenance(solution: "Solution") -> dict[str, Any]:
 
 def named_boards(solution: "Solution") -> list[tuple[str, str, int, float]]:
     """The start, the best and the worst board: name, board, ID, value."""
-    from madn._core import Ranking
+    from madn._core import Game
     from madn.board import Board
 
     rules = solution.rules
-    ranking = Ranking(rules.pieces, rules.squares)
+    game = Game(rules)
     named = [("best", solution.max_board, solution.max), ("worst", solution.min_board, solution.min)]
     if solution.start is not None:
         named.insert(0, ("start", Board.start(rules), solution.start))
-    return [(name, str(board), ranking.rank(*board.masks), win) for name, board, win in named]
+    return [(name, str(board), game.rank(*board.masks), win) for name, board, win in named]
 
 
 def open_databases(
@@ -95,8 +95,8 @@ def open_databases(
     """
     from madn.store.blocks import ENCODINGS, quantised
     from madn.store.growing import Maker, PolicyMaker, ValueMaker, growing_database
-    from madn.store.place import published
     from madn.store.receiver import Databases
+    from madn.store.workplace import published
 
     given = ENCODINGS[plan.representation]
     encoding = given if plan.bits is None else quantised(plan.bits)

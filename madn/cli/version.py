@@ -8,14 +8,14 @@ def version_text() -> str:
     import numpy
 
     import madn
-    from madn._core import compiler, max_threads, openmp
+    from madn.machine import compiler, openmp, usable_threads
     from madn.solver import kernels
 
     return "\n".join(
         [
             f"madn {madn.__version__}",
             f"OpenMP: {'yes' if openmp() else 'no, one thread only'}",
-            f"threads: {max_threads()}",
+            f"threads: {usable_threads()}",
             f"kernels: {kernels.name}, built with {compiler()}",
             f"numpy {numpy.__version__}, Python {platform.python_version()}",
         ]

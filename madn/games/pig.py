@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from madn.errors import InvalidBoardError, InvalidRulesError, RulesMismatchError
 from madn.games._pig import LIMITS, Kernel
-from madn.solver.plan import usable_threads
+from madn.machine import usable_threads
 
 Variant = Literal["classic", "exact", "difference"]
 Action = Literal["roll", "hold"]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
 from madn.games._pyramid import MAX_TIERS, PADDING, Blocks
-from madn.solver.plan import available_memory, usable_threads
+from madn.machine import available_memory, usable_threads
 
 State = tuple[int, ...]
 Progress = Callable[[float, str], None]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from madn.solver import thesis, tiles
 from madn.solver.census import Census
-from madn.solver.delivery import Receiver
+from madn.solver.id_order import Receiver
 from madn.solver.plan import Plan, PlanError, make_plan
 from madn.solver.solution import Solution
 

@@ -7,9 +7,9 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _readout
 from madn.rules import Rules
-from madn.solver.kernels import kernels
+from madn.solver import _reorder
+from madn.solver.kernels import sweep as kernels
 from madn.solver.sides import TERMINAL, Side
 
 HALF = {
@@ -160,12 +160,12 @@ class Component:
             return {(f, g): m}
         if self.mirrored:
             square = Matrices.full(n, n, self.representation)
-            _readout.unfold(m.L, m.R, m.start, m.first, square.L, square.R, threads)
+            _reorder.unfold(m.L, m.R, m.start, m.first, square.L, square.R, threads)
             return {(f, g): square}
-        turned = Matrices.full(k, n, self.representation)
-        _readout.turn(m.R, n, k, turned.L, threads=threads)
-        _readout.turn(m.L, n, k, turned.R, threads=threads)
-        return {(g, f): turned} if f == 0 else {(f, g): m, (g, f): turned}
+        transposed = Matrices.full(k, n, self.representation)
+        _reorder.transpose(m.R, n, k, transposed.L, threads=threads)
+        _reorder.transpose(m.L, n, k, transposed.R, threads=threads)
+        return {(g, f): transposed} if f == 0 else {(f, g): m, (g, f): transposed}
 
 
 def column_groups(side: Side) -> NDArray[np.int32]:

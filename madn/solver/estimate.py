@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from madn._core import Ranking
-from madn._thesis import run, start_values
+from madn._core import Game
 from madn.rules import Rules
 from madn.solver import tiles
+from madn.solver._thesis import run, start_values
 from madn.solver.footprint import component_positions
 from madn.solver.plan import Plan, make_plan
 
@@ -41,10 +41,10 @@ def seconds(plan: Plan) -> float:
 
 
 def _thesis(plan: Plan) -> float:
-    ranking = Ranking(THESIS_SAMPLE.pieces, THESIS_SAMPLE.squares)
-    values = np.empty(ranking.positions)
-    start_values(ranking, values, 0.5)
+    game = Game(THESIS_SAMPLE)
+    values = np.empty(game.positions)
+    start_values(game, values, 0.5)
     began = time.perf_counter()
-    run(ranking, values, 0, ranking.positions, plan.threads, True)
-    each = (time.perf_counter() - began) / ranking.positions
+    run(game, values, 0, game.positions, plan.threads, True)
+    each = (time.perf_counter() - began) / game.positions
     return each * plan.positions * THESIS_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6

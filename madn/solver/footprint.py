@@ -88,7 +88,7 @@ def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], i
     for pair in pairs:
         size = component_positions(rules, *pair) * item
         if pair in streamed:  # two checkpoints, or strips and one; not mirrored, the strips are written in two ways
-            checkpoint = _homes(rules, *pair) * item
+            checkpoint = _after_capture(rules, *pair) * item
             strips = size * (1 if pair[0] == pair[1] else 2)
             peak = max(peak, sum(live.values()) + checkpoint + max(checkpoint, strips))
         live[pair] = size
@@ -154,10 +154,10 @@ def can_stream(rules: Rules, f: int, g: int) -> bool:
 
 def _solving(rules: Rules, f: int, g: int) -> int:
     rows, columns = side_size(rules, f), side_size(rules, g)
-    return (2 * rows * columns if f != g else rows * rows + 80 * rows) + _homes(rules, f, g)
+    return (2 * rows * columns if f != g else rows * rows + 80 * rows) + _after_capture(rules, f, g)
 
 
-def _homes(rules: Rules, f: int, g: int) -> int:
+def _after_capture(rules: Rules, f: int, g: int) -> int:
     """What captures lead to: rows with a boxed piece, in a mirrored component from a lap before their own class on."""
     columns = class_sizes(rules, rules.pieces - g.bit_count())
     if f != g:
@@ -167,7 +167,7 @@ def _homes(rules: Rules, f: int, g: int) -> int:
 
 
 def _whole_exits(rules: Rules, f: int, g: int) -> int:
-    """All that moves of the side with finish zone f can lead to, whole, and one a second time while it is turned."""
+    """All that moves of the side with finish zone f can lead to, whole, and one a second time, transposed."""
     sizes = [side_size(rules, x) * side_size(rules, g) for x in exits(rules, f)]
     return 2 * sum(sizes) + 2 * max(sizes, default=0)
 
@@ -180,7 +180,7 @@ def _streaming(rules: Rules, f: int, g: int) -> int:
     room = max(size * width for size, width in zip(row_classes, widths, strict=True))
     rings = 4 * 4 * WIDTH * (7 * max(column_classes) + GROUP)
     aside = 4 * max(row_classes) ** 2 if f == g else 0
-    return 2 * SLOTS * room + _homes(rules, f, g) + 2 * _packed(rules, room) + rings + aside
+    return 2 * SLOTS * room + _after_capture(rules, f, g) + 2 * _packed(rules, room) + rings + aside
 
 
 def _packed(rules: Rules, room: int) -> int:

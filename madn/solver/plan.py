@@ -1,15 +1,13 @@
 """What a solve will do and need, said before it starts."""
 
 import math
-import os
 import sys
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from madn import _core
 from madn.board import Board
 from madn.errors import MadnError, ResourceError
+from madn.machine import available_memory, usable_threads
 from madn.rules import Rules
 from madn.solver.components import components
 from madn.solver.footprint import (
@@ -70,8 +68,7 @@ class Plan:
     def task(self) -> dict[str, Any]:
         """All that the values depend on."""
         return {
-            "pieces": self.rules.pieces,
-            "squares": self.rules.squares,
+            "rules": asdict(self.rules),
             "tolerance": self.tolerance,
             "representation": self.representation,
             "components": [list(pair) for pair in self.pairs],
@@ -177,30 +174,6 @@ def make_plan(
         census=census,
         bits=bits,
     )
-
-
-def usable_threads() -> int:
-    """The processors this process may use; 1 in a build without OpenMP."""
-    if not _core.openmp():
-        return 1
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not Linux
-        return os.cpu_count() or 1
-
-
-def available_memory() -> int | None:
-    """The memory that can be had without swapping, in bytes; None where the system does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError, OSError):
-        return None
 
 
 def _giga(size: int) -> str:

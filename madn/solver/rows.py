@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from madn import _packing, _readout
+from madn.solver import _packing, _reorder
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Values
 
@@ -34,9 +34,9 @@ class WholeRows:
 
         The rows of the next class are announced: the disk works while those of this one are used.
         """
-        kept, turned = self._parts(number)
+        kept, transposed = self._parts(number)
         jobs: list[Any] = [(self._load_kept, part) for part in _cut(kept)]
-        jobs += [(self._load_turned, part) for part in _cut(turned)]
+        jobs += [(self._load_transposed, part) for part in _cut(transposed)]
         for done in [self.pool.submit(job, part, number, first, L, R) for job, part in jobs]:
             done.result()
         if number + 1 < len(self.side.class_start) - 1:
@@ -50,10 +50,10 @@ class WholeRows:
         return range(tiling.first_class(number), tiling.classes), range(number) if tiling.mirrored else none
 
     def _announce(self, number: int) -> None:
-        kept, turned = self._parts(number)
+        kept, transposed = self._parts(number)
         if kept:
             self.file.announce(number, kept)
-        for strip in turned:
+        for strip in transposed:
             self.file.announce(strip, range(number, number + 1))
 
     def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
@@ -61,11 +61,11 @@ class WholeRows:
         begin, end = (int(n) for n in side.class_start[number : number + 2])
         start = first + np.arange(end - begin, dtype=np.int64) * self.others.size
         _packing.unpack(
-            self.file.read(number, classes), L, R, start, side.turned[begin:end], self.others.masks, 0, end - begin,
+            self.file.read(number, classes), L, R, start, side.facing[begin:end], self.others.masks, 0, end - begin,
             self.others.class_start, classes.start, classes.stop, tiling.counts[number],
         )  # fmt: skip
 
-    def _load_turned(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
+    def _load_transposed(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
         """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
         tiling = self.file.tiling
         rows, columns = tiling.rows, tiling.columns
@@ -80,12 +80,12 @@ class WholeRows:
             left, right = self._space(height * width, R is not None)
             start = np.arange(height, dtype=np.int64) * width
             _packing.unpack(
-                self.file.read(strip, kept), left, right, start, rows.turned[begin:end], masks, 0, height, edges, 0, 1,
+                self.file.read(strip, kept), left, right, start, rows.facing[begin:end], masks, 0, height, edges, 0, 1,
                 tiling.counts[strip, number : number + 1],
             )  # fmt: skip
-            _readout.turn(right, height, width, L, first + begin, self.others.size)
+            _reorder.transpose(right, height, width, L, first + begin, self.others.size)
             if R is not None and left is not None:
-                _readout.turn(left, height, width, R, first + begin, self.others.size)
+                _reorder.transpose(left, height, width, R, first + begin, self.others.size)
 
     def _space(self, size: int, both: bool) -> tuple[Values | None, Values]:
         """Room for a tile, for this thread alone."""

@@ -6,7 +6,7 @@
 | `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
 | `NN.done` | its figures, once it is solved |
 | `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
-| `NN.work`, `NN.homes0`, `NN.homes1`, `NN.state` | a streamed component in work (`streamed.py`) |
+| `NN.work`, `NN.captures0`, `NN.captures1`, `NN.state` | a streamed component in work (`streamed.py`) |
 """
 
 import json
@@ -22,9 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from madn import _readout
 from madn.board import Board
 from madn.errors import CorruptBlockError, ResourceError
+from madn.solver import _reorder
 from madn.solver.components import DTYPE, Component, Matrices
 from madn.solver.footprint import needed_by
 from madn.solver.plan import Plan
@@ -36,7 +36,7 @@ from madn.solver.strips import StripFile, Tiling
 if sys.platform != "win32":
     import fcntl
 
-FORMAT = 3
+FORMAT = 4
 TASK = "plan.json"
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
 
@@ -191,11 +191,11 @@ class Scratch:
             tiling = self.tiling(pair)
             file = StripFile(self.path(pair, "values"), tiling, DTYPE[self.plan.representation], create=True)
             packed = np.empty(tiling.longest, file.dtype)
-            for strip, (L, R, start) in enumerate(_turned(component, tiling, self.plan.threads)):
+            for strip, (L, R, start) in enumerate(_transposed(component, tiling, self.plan.threads)):
                 file.write(strip, tiling.pack(strip, L, R, start, packed))
             file.close()
         write_whole(self.path(pair, "done"), json.dumps(figures))
-        for suffix in ("state", "work", "homes0", "homes1"):
+        for suffix in ("state", "work", "captures0", "captures1"):
             self.path(pair, suffix).unlink(missing_ok=True)
 
     def load(self, finish: int, other: int) -> Matrices:
@@ -215,29 +215,29 @@ class Scratch:
         file.close()
         if finish == other:
             square = Matrices.full(rows.size, rows.size, representation)
-            _readout.unfold(found.L, found.R, found.start, found.first, square.L, square.R, self.plan.threads)
+            _reorder.unfold(found.L, found.R, found.start, found.first, square.L, square.R, self.plan.threads)
             return square
         if rows.finish == finish:
             return found
-        turned = Matrices.full(columns.size, rows.size, representation)
-        _readout.turn(found.R, rows.size, columns.size, turned.L, threads=self.plan.threads)
-        _readout.turn(found.L, rows.size, columns.size, turned.R, threads=self.plan.threads)
-        return turned
+        transposed = Matrices.full(columns.size, rows.size, representation)
+        _reorder.transpose(found.R, rows.size, columns.size, transposed.L, threads=self.plan.threads)
+        _reorder.transpose(found.L, rows.size, columns.size, transposed.R, threads=self.plan.threads)
+        return transposed
 
 
 def _bring(file: StripFile, strip: int, to: Matrices) -> None:
     file.tiling.unpack(strip, file.read(strip), to.L, to.R, to.start)
 
 
-def _turned(component: Component | Streamed, tiling: Tiling, threads: int) -> Iterator[tuple[Any, Any, Any]]:
+def _transposed(component: Component | Streamed, tiling: Tiling, threads: int) -> Iterator[tuple[Any, Any, Any]]:
     """The strips of a solved component in the orientation of its file: matrices that hold them, and where."""
     if isinstance(component, Component):
         m = component.matrices
         if not component.mirrored:
-            turned = Matrices.full(tiling.rows.size, tiling.columns.size, component.representation)
-            _readout.turn(m.R, component.rows.size, component.columns.size, turned.L, threads=threads)
-            _readout.turn(m.L, component.rows.size, component.columns.size, turned.R, threads=threads)
-            m = turned
+            transposed = Matrices.full(tiling.rows.size, tiling.columns.size, component.representation)
+            _reorder.transpose(m.R, component.rows.size, component.columns.size, transposed.L, threads=threads)
+            _reorder.transpose(m.L, component.rows.size, component.columns.size, transposed.R, threads=threads)
+            m = transposed
         for _ in range(tiling.strips):
             yield m.L, m.R, m.start
         return

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import move_table
-from madn.rules import DIE, Rules
+from madn._core import Game
+from madn.rules import DIE, Rules, Turn
 
 TERMINAL = -1  # the exit to "all pieces finished"
 
@@ -35,9 +35,7 @@ class Side:
             bits = [np.uint64(1 << q) for q in range(self.rules.squares)]
             layers.append(np.concatenate([fewer[fewer < bit] | bit for bit in bits]))
         masks = np.concatenate(layers)
-        first, _ = move_table(
-            masks | np.uint64(self.finish << self.rules.squares), self.rules.pieces, self.rules.squares
-        )
+        first, _, _ = Game(self.rules).move_table(masks | np.uint64(self.finish << self.rules.squares))
         choices = np.diff(first).reshape(-1, DIE).T
         return np.ascontiguousarray(masks[np.lexsort((masks, *choices, self._pips(masks)))])
 
@@ -79,18 +77,18 @@ class Side:
         return order[np.searchsorted(ordered, masks)].astype(np.int32)
 
     @cached_property
-    def turned(self) -> NDArray[np.uint64]:
+    def facing(self) -> NDArray[np.uint64]:
         """The main-field squares of each state in the other side's numbers."""
         half, S = np.uint64(self.rules.squares // 2), self.rules.squares
         return (self.masks << half | self.masks >> half) & np.uint64((1 << S) - 1)
 
     @cached_property
     def without(self) -> NDArray[np.int32]:
-        """`without[i, k]`: state i after the piece on the k-th lowest square of `turned[i]` went to the box."""
+        """`without[i, k]`: state i after the piece on the k-th lowest square of `facing[i]` went to the box."""
         P, half = self.rules.pieces, np.uint64(self.rules.squares // 2)
         full = np.uint64((1 << self.rules.squares) - 1)
         out = np.zeros((self.size, P), np.int32)
-        rest = self.turned.copy()
+        rest = self.facing.copy()
         for k in range(P):
             bit = rest & (~rest + np.uint64(1))
             own = (bit << half | bit >> half) & full
@@ -136,15 +134,16 @@ class Moves:
     """The moves of a side: for state i and roll r the options `first[6i+r-1] : first[6i+r]`.
 
     Option o leads to state `row[o]` of the side itself (`kind[o] == 0`) or of the finish zone `exits[kind[o] - 1]`.
-    `lost[i]` of the rolls 1-5 have no move, `lost_six[i]` is 1 if the 6 has none.
+    and lands on square `end[o]`. `turns[turn[i]]` says how often each roll comes up, and what a lost one does.
     """
 
     first: NDArray[np.int32]
     kind: NDArray[np.int8]
     row: NDArray[np.int32]
+    end: NDArray[np.int8]
     exits: tuple[int, ...]
-    lost: NDArray[np.int8]
-    lost_six: NDArray[np.int8]
+    turn: NDArray[np.int8]
+    turns: tuple[Turn, ...]
 
     @classmethod
     def of(cls, side: Side) -> "Moves":
@@ -152,7 +151,7 @@ class Moves:
         rules = side.rules
         S, P = rules.squares, rules.pieces
         whole = side.masks | np.uint64(side.finish << S)
-        first, after = move_table(whole, P, S)
+        first, after, end = Game(rules).move_table(whole)
         finish = (after >> np.uint64(S)).astype(np.int64)
         main = after & np.uint64((1 << S) - 1)
         reached = sorted({int(f) for f in np.unique(finish)} - {side.finish})
@@ -167,6 +166,7 @@ class Moves:
             kind[there] = number
             if f != done:
                 row[there] = Side(rules, f).index(main[there])
-        options = np.diff(first).reshape(-1, DIE)
-        lost = (options[:, :5] == 0).sum(axis=1).astype(np.int8)
-        return cls(first, kind, row, exits, lost, (options[:, 5] == 0).astype(np.int8))
+        playable, which = np.unique(np.diff(first).reshape(-1, DIE) > 0, axis=0, return_inverse=True)
+        turns = sorted({rules.turn(rolls) for rolls in playable.tolist()})
+        kinds = np.array([turns.index(rules.turn(rolls)) for rolls in playable.tolist()], np.int8)
+        return cls(first, kind, row, end, exits, kinds[which.ravel()], tuple(turns))

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _readout
 from madn.board import Board
 from madn.errors import MadnError
 from madn.rules import Rules
+from madn.solver import _reorder
 from madn.solver.census import Census
 from madn.solver.components import HALF, Matrices
 from madn.solver.plan import Plan
@@ -226,7 +226,7 @@ class MatrixValues:
     def win(self, board: Board) -> float:
         """The winning probability of one position."""
         value = np.zeros(1, np.float64 if self.representation == "float64" else np.int32)
-        self.read(self.zones.ranking.rank(*board.masks), value)
+        self.read(self.zones.game.rank(*board.masks), value)
         return float(value[0]) if self.representation == "float64" else 0.5 + float(value[0]) / 2**29
 
     def _read_run(self, run: Run, skip: int, out: NDArray[Any]) -> None:
@@ -240,13 +240,13 @@ class MatrixValues:
         here = self.solved.get((run.own, run.other))
         there = self.solved[run.other, run.own] if here is None else here
         from_column = np.full(rows.size, columns.size, np.int32) if here is None else here.first
-        _readout.copy_rows(
+        _reorder.copy_rows(
             there.L,
             there.start,
             from_column,
             there.R,
             there.start,
-            rows.turned,
+            rows.facing,
             self.zones.order(rows, run.own_pieces),
             columns.masks,
             self.zones.order(columns, run.other_pieces),

@@ -8,7 +8,7 @@ captures lead to is all that a checkpoint holds.
 | file | holds |
 |---|---|
 | `NN.values` or `NN.work` | the strips, as of the last sweep that kept them |
-| `NN.homes0`, `NN.homes1` | what captures lead to after an even or odd number of sweeps |
+| `NN.captures0`, `NN.captures1` | what captures lead to after an even or odd number of sweeps |
 | `NN.state` | after which sweep the work goes on, and checksums |
 """
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from madn.errors import CorruptBlockError
 from madn.solver.components import DTYPE, Matrices, column_groups, offsets, ring_size, whole_exit
 from madn.solver.footprint import SLOTS
-from madn.solver.kernels import kernels
+from madn.solver.kernels import sweep as kernels
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling, checksum
 
@@ -159,7 +159,7 @@ class Streamed:
         if kept and not self.place.exists():
             raise CorruptBlockError(f"{self.place}: missing; this work cannot go on")
         self.file = StripFile(self.place, self.tiling, self.L.dtype, create=not kept)
-        if state is not None and state["homes"] is None:
+        if state is not None and state["after_capture"] is None:
             for strip in range(self.strips):
                 self._load_strip(strip)
                 self.kernel.restore(strip)
@@ -230,13 +230,13 @@ class Streamed:
         The earlier checkpoint goes when there is another way to go on: the disk has room for the strips and one
         checkpoint, or for two.
         """
-        now, before = (self._homes(state["sweeps"] + i) for i in range(2))
+        now, before = (self._after_capture(state["sweeps"] + i) for i in range(2))
         if state["kept"]:
-            self.note({**state, "homes": None})
+            self.note({**state, "after_capture": None})
             before.unlink(missing_ok=True)
         with open(now, "wb") as file:
-            self.kernel.homes.tofile(file)
-        self.note({**state, "homes": checksum(self.kernel.homes)})
+            self.kernel.after_capture.tofile(file)
+        self.note({**state, "after_capture": checksum(self.kernel.after_capture)})
         before.unlink(missing_ok=True)
 
     def note(self, state: Mapping[str, Any]) -> None:
@@ -244,8 +244,8 @@ class Streamed:
         self._noted = {**self._noted, **state, "sums": self._sums}
         write_whole(self._state, json.dumps(self._noted))
 
-    def _homes(self, sweeps: int) -> Path:
-        return self.place.with_suffix(f".homes{sweeps % 2}")
+    def _after_capture(self, sweeps: int) -> Path:
+        return self.place.with_suffix(f".captures{sweeps % 2}")
 
     def _restore(self) -> dict[str, Any] | None:
         """Bring everything in memory to where an earlier run was, and return what it noted."""
@@ -258,12 +258,12 @@ class Streamed:
         if not _makes_sense(state, self.strips):
             raise CorruptBlockError(f"{self._state}: not the state of a solve")
         self._noted, self._sums = dict(state), state["sums"]
-        if state["homes"] is not None:
-            place, homes = self._homes(state["sweeps"]), self.kernel.homes
-            values = np.fromfile(place, homes.dtype) if place.exists() else homes[:0]
-            if len(values) != len(homes) or checksum(values) != state["homes"]:
+        if state["after_capture"] is not None:
+            place, after_capture = self._after_capture(state["sweeps"]), self.kernel.after_capture
+            values = np.fromfile(place, after_capture.dtype) if place.exists() else after_capture[:0]
+            if len(values) != len(after_capture) or checksum(values) != state["after_capture"]:
                 raise CorruptBlockError(f"{place}: not as it was written; this work cannot go on")
-            homes[:] = values
+            after_capture[:] = values
         return dict(state)
 
 
@@ -276,7 +276,7 @@ def _makes_sense(state: Any, strips: int) -> bool:
     return (
         all(isinstance(n, (int, float)) and math.isfinite(n) and n >= 0 for n in numbers)
         and isinstance(state.get("kept"), bool)
-        and "homes" in state
+        and "after_capture" in state
         and isinstance(sums, list)
         and len(sums) == strips
     )

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _packing
 from madn.errors import CorruptBlockError
+from madn.solver import _packing
 from madn.solver.sides import Side
 
 Values = NDArray[Any]
@@ -25,7 +25,7 @@ class Tiling:
         self.rows, self.columns = rows, columns
         self.mirrored = rows.finish == columns.finish
         self.counts = _packing.count(
-            rows.turned, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
+            rows.facing, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
         )
         self.strips, self.classes = self.counts.shape
         lengths = 2 * self.counts + 1
@@ -62,7 +62,7 @@ class Tiling:
         """The tiles of a strip, made from its rows in L and R."""
         row, end = self.rows.class_start[strip : strip + 2]
         length = _packing.pack(
-            L, R, start, self.rows.turned, self.columns.masks, row, end, self.columns.class_start,
+            L, R, start, self.rows.facing, self.columns.masks, row, end, self.columns.class_start,
             self.first_class(strip), self.counts[strip], out,
         )  # fmt: skip
         return out[:length]
@@ -80,7 +80,7 @@ class Tiling:
         row, end = self.rows.class_start[strip : strip + 2]
         kept = classes or range(self.first_class(strip), self.classes)
         _packing.unpack(
-            packed, L, R, start, self.rows.turned, self.columns.masks, row, end, self.columns.class_start,
+            packed, L, R, start, self.rows.facing, self.columns.masks, row, end, self.columns.class_start,
             kept.start, kept.stop, self.counts[strip],
         )  # fmt: skip
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking
-from madn._thesis import run, start_values
+from madn._core import Game
 from madn.board import Board
+from madn.solver._thesis import run, start_values
 from madn.solver.plan import Plan, PlanError
 from madn.solver.solution import Extremes, Solution
 
@@ -33,9 +33,9 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
     """Solve the game of a plan."""
     began = time.perf_counter()
     rules = plan.rules
-    ranking = Ranking(rules.pieces, rules.squares)
-    x = np.empty(ranking.positions)
-    start_values(ranking, x, 0.5)
+    game = Game(rules)
+    x = np.empty(game.positions)
+    start_values(game, x, 0.5)
     expected = EXPECTED_SWEEPS[rules.pieces] * max(1.0, -np.log10(plan.tolerance) / 6)
     sweeps = updates = 0
     target = plan.tolerance
@@ -44,13 +44,13 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
         change = np.inf
         while change > target and sweeps < MOST_SWEEPS:
             change = 0.0
-            for part, (most, _, count) in _pass(ranking, x, plan.threads, True):
+            for part, (most, _, count) in _pass(game, x, plan.threads, True):
                 change = max(change, most)
                 updates += count
                 progress(min(0.99, float((sweeps + part) / expected)), f"sweep {sweeps + 1}")
             sweeps += 1
         residual = -1.0
-        for _, (most, at, _) in _pass(ranking, x, plan.threads, False):
+        for _, (most, at, _) in _pass(game, x, plan.threads, False):
             if most > residual:
                 residual, where = most, at
         target /= 2
@@ -61,9 +61,9 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
     low, high = int(np.nanargmin(open_values)), int(np.nanargmax(open_values))
 
     def board(id: int) -> Board:
-        return Board.from_masks(*ranking.unrank(id), rules)
+        return Board.from_masks(*game.unrank(id), rules)
 
-    start = float(x[ranking.rank(*Board.start(rules).masks)])
+    start = float(x[game.rank(*Board.start(rules).masks)])
     return Solution(
         plan=plan,
         sweeps=sweeps,
@@ -78,9 +78,9 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
 
 
 def _pass(
-    ranking: Ranking, x: NDArray[np.float64], threads: int, write: bool
+    game: Game, x: NDArray[np.float64], threads: int, write: bool
 ) -> Iterator[tuple[float, tuple[float, int, int]]]:
     """One pass in slices, so that Ctrl-C is heard; yields (part done, what the kernel found)."""
     for first in range(0, len(x), SLICE):
         end = min(len(x), first + SLICE)
-        yield end / len(x), run(ranking, x, first, end, threads, write)
+        yield end / len(x), run(game, x, first, end, threads, write)

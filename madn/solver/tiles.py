@@ -12,9 +12,9 @@ from madn.board import Board
 from madn.rules import Rules
 from madn.solver.census import Census
 from madn.solver.components import HALF, Component, Matrices
-from madn.solver.delivery import Receiver
+from madn.solver.deliver import HandOver
 from madn.solver.footprint import can_stream, component_positions, exits
-from madn.solver.handover import HandOver
+from madn.solver.id_order import Receiver
 from madn.solver.plan import Plan, PlanError
 from madn.solver.scratch import Scratch, occupied
 from madn.solver.sides import Side
@@ -114,22 +114,22 @@ def _solve_pair(
             wanted = {(x, g) for x in exits(plan.rules, f)} | {(x, f) for x in exits(plan.rules, g)}
             _fetch(scratch, solved, wanted)
         component = Component(sides[f], sides[g], plan.representation, solved)
-    settler = Settler(component, plan)
+    convergence = Convergence(component, plan)
     try:
-        for fraction in settler.run():
+        for fraction in convergence.run():
             tell(fraction)
         figures = {
             "component": pair_text(plan.rules, pair),
-            "sweeps": settler.sweeps,
-            "updates": settler.updates,
-            "extremes": settler.extremes().written(),
+            "sweeps": convergence.sweeps,
+            "updates": convergence.updates,
+            "extremes": convergence.extremes().written(),
         }
         if scratch is not None:
             scratch.save(pair, component, figures)
         elif isinstance(component, Component):
             solved.update(component.results(plan.threads))
     finally:
-        settler.close()
+        convergence.close()
         for file in files.values():
             file.close()
     return figures
@@ -143,7 +143,7 @@ def _fetch(scratch: Scratch, solved: dict[tuple[int, int], Matrices], wanted: se
         solved[key] = scratch.load(*key)
 
 
-class Settler:
+class Convergence:
     """Brings the residual of one component within the tolerance."""
 
     def __init__(self, component: Component | Streamed, plan: Plan) -> None:

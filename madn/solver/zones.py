@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.rules import Rules
 from madn.solver.sides import Side
 
@@ -28,7 +28,7 @@ class Zones:
 
     def __init__(self, rules: Rules) -> None:
         self.rules = rules
-        self.ranking = Ranking(rules.pieces, rules.squares)
+        self.game = Game(rules)
         self._orders: dict[tuple[int, int], NDArray[np.int32]] = {}
         self._zones = {
             k: sorted(
@@ -40,10 +40,10 @@ class Zones:
 
     def run(self, id: int) -> Run:
         """The run that an ID is in."""
-        profile = self.ranking.profile(id)
+        profile = self.game.profile(id)
         runs = self._runs(profile)
         count = self.rules.profile_size(*profile) // len(runs)
-        return self._run(profile, (id - self.ranking.first(*profile)) // count, runs, count)
+        return self._run(profile, (id - self.game.first(*profile)) // count, runs, count)
 
     def run_of(self, own: int, other: int, own_pieces: int, other_pieces: int) -> Run:
         """The run of a pair of finish zones with so many pieces on the main field."""
@@ -71,7 +71,7 @@ class Zones:
 
     def _run(self, profile: tuple[int, int, int, int], number: int, runs: list[tuple[int, int]], count: int) -> Run:
         p1, f1, p2, f2 = profile
-        return Run(self.ranking.first(*profile) + number * count, count, *runs[number], p1 - f1, p2 - f2)
+        return Run(self.game.first(*profile) + number * count, count, *runs[number], p1 - f1, p2 - f2)
 
     def ranges(self, pairs: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
         """The IDs of all positions with one of these pairs of finish zones, as (first, count), ascending.

@@ -2,8 +2,8 @@
 
 from madn.errors import OutputError
 from madn.store.compress import compress_database
-from madn.store.place import check_writable
 from madn.store.verify import Report, verify_database
+from madn.store.workplace import check_writable
 from madn.store.writer import Rounded, Source, write_database
 
 __all__ = [

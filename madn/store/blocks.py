@@ -9,8 +9,8 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from madn import _blocks
 from madn.errors import CorruptBlockError
+from madn.store import _blocks
 from madn.store.prediction import Layout
 
 Array = NDArray[Any]

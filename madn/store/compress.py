@@ -17,13 +17,13 @@ from madn.errors import CorruptBlockError, MadnError, MissingBlockError, OutputE
 from madn.store import blocks, policy
 from madn.store.blocks import MAX_BITS, MIN_BITS, POLICY, Encoding, quantised
 from madn.store.catalogue import read_catalogue
-from madn.store.choices import MoveValues
 from madn.store.frames import FrameFiles, in_order, writing
-from madn.store.place import workplace
+from madn.store.move_values import MoveValues
 from madn.store.prediction import layout
 from madn.store.reader import BlockReader, Group, open_reader
 from madn.store.records import CATALOGUE, Block, BlockTable, NamedBoard, StoredEncoding, frame_digest
 from madn.store.schema import FORMAT
+from madn.store.workplace import workplace
 
 Progress = Callable[[float, str], None]
 LEVEL = 9  # of zstd: docs/format.md says why
@@ -184,7 +184,7 @@ class _Compression:
             raise CorruptBlockError(f"{self.reader.directory}: block {at}: a value is not a probability")
         if self.store == "policy":
             assert self.moves is not None
-            frame, decisions = policy.encode(self.moves.choices(first, count), first, self.reader.ranking, self.level)
+            frame, decisions = policy.encode(self.moves.choices(first, count), first, self.reader.game, self.level)
             return frame, Made(decisions=decisions)
         made = Made()
         if new != old:
@@ -224,7 +224,7 @@ class _Compression:
         rules = self.reader.catalogue.rules
         return {
             "max_loss": worst.max_loss,
-            "max_loss_board": str(Board.from_masks(*self.reader.ranking.unrank(worst.max_loss_id), rules)),
+            "max_loss_board": str(Board.from_masks(*self.reader.game.unrank(worst.max_loss_id), rules)),
             "mean_loss": sum(made.loss for made in self.made) / max(int(self.table.count.sum()), 1),
         }
 

@@ -15,16 +15,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.errors import MadnError
 from madn.rules import DIE, Rules
 from madn.store import blocks, policy
 from madn.store.blocks import POLICY, Array, Encoding
 from madn.store.frames import FrameFiles, writing
-from madn.store.place import Workplace, workplace
 from madn.store.prediction import layout
 from madn.store.records import CATALOGUE, Block, NamedBoard, StoredEncoding, frame_digest, profile_rows
 from madn.store.schema import FORMAT
+from madn.store.workplace import Workplace, workplace
 
 POLICY_LEVEL = 1  # of zstd: what the coder leaves hardly gets smaller
 WAITING = 64  # blocks that may wait to be encoded
@@ -74,12 +74,12 @@ class PolicyMaker:
     encoding = POLICY
 
     def __init__(self, rules: Rules, level: int = POLICY_LEVEL) -> None:
-        self.ranking, self.level = Ranking(rules.pieces, rules.squares), level
+        self.game, self.level = Game(rules), level
 
     def make(self, profile: tuple[int, int, int, int], rank: int, first_id: int, content: Array) -> Made:
         """The frame of a block."""
         choices = (content[:, None] >> (2 * np.arange(DIE, dtype=np.uint16)) & np.uint16(3)).astype(np.uint8)
-        frame, decisions = policy.encode(choices, first_id, self.ranking, self.level)
+        frame, decisions = policy.encode(choices, first_id, self.game, self.level)
         return Made(frame, 0.0, decisions)
 
 
@@ -150,7 +150,7 @@ class GrowingDatabase:
         return self._stored.get(first_of_run, 0) == size_of_run
 
     def take(self, first_of_run: int, size_of_run: int, first: int, content: Array) -> None:
-        """Take the positions from an ID on; `content` must not change before `settle`."""
+        """Take the positions from an ID on; `content` must not change before `flush`."""
         rest = self._rest.pop(first_of_run, content[:0])
         have = first_of_run + self._stored.get(first_of_run, 0)  # where the next block begins
         have += sum(count for run, _, count, _ in self._waiting if run == first_of_run)
@@ -190,7 +190,7 @@ class GrowingDatabase:
         self._notes.write(json.dumps(note).encode() + b"\n")
         self._count(note)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Be done with all that was taken; it survives the end of this process."""
         while self._waiting:
             self._finish_one()
@@ -207,7 +207,7 @@ class GrowingDatabase:
         """Write the catalogue and put the database in its place. `boards` are (name, board, ID, value)."""
         from madn.store.catalogue_writer import write_catalogue, write_sums  # readers do without sqlite-utils
 
-        self.settle()
+        self.flush()
         if self._rest:
             raise MadnError(f"{self.place.target}: a part of the positions has no end")
         self.files.close()

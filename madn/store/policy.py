@@ -1,7 +1,7 @@
 """A block of best moves: for each position and roll with a choice the number of the best move, coded tightly.
 
 A choice is the number of a move among the legal ones, by ascending start. In memory the six choices of a
-position are one word of 3 bits each, that of roll 1 in the lowest. `madn._policy` codes them;
+position are one word of 3 bits each, that of roll 1 in the lowest. `madn.store._policy` codes them;
 docs/format.md says how.
 """
 
@@ -9,37 +9,37 @@ import numpy as np
 import zstandard
 from numpy.typing import NDArray
 
-from madn import _policy
-from madn._core import Ranking
+from madn._core import Game
 from madn.errors import CorruptBlockError
 from madn.rules import DIE
+from madn.store import _policy
 from madn.store.blocks import HEADER, MAGIC, POLICY, decompress, frame_size
 
 SHIFT = 3  # bits of a choice in a word
 CHOICE = (1 << SHIFT) - 1
 
 
-def encode(choices: NDArray[np.uint8], first_id: int, ranking: Ranking, level: int) -> tuple[bytes, int]:
+def encode(choices: NDArray[np.uint8], first_id: int, game: Game, level: int) -> tuple[bytes, int]:
     """Return the frame of a block of choices (positions, rolls) and how many decisions it holds."""
-    data, decisions = _policy.encode(ranking, first_id, choices)
+    data, decisions = _policy.encode(game, first_id, choices)
     compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=True)
     return compressor.compress(HEADER.pack(MAGIC, POLICY.code, first_id, len(choices)) + data), decisions
 
 
-def decode(frame: bytes, first_id: int, count: int, ranking: Ranking) -> NDArray[np.uint32]:
+def decode(frame: bytes, first_id: int, count: int, game: Game) -> NDArray[np.uint32]:
     """Return the words of a frame that should hold `count` positions from `first_id` on.
 
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever it
     holds, every choice is the number of a legal move.
     """
     size = frame_size(frame)
-    if not HEADER.size <= size <= HEADER.size + most_bytes(count, ranking.pieces):
+    if not HEADER.size <= size <= HEADER.size + most_bytes(count, game.rules.pieces):
         raise CorruptBlockError(f"the frame claims {size} bytes for {count} positions")
     content = decompress(frame, size)
     if HEADER.unpack_from(content) != (MAGIC, POLICY.code, first_id, count):
         raise CorruptBlockError("the block is not the one that the catalogue says it is")
     choices = np.empty((count, DIE), np.uint8)
-    if _policy.decode_into(ranking, first_id, memoryview(content)[HEADER.size :], choices) < 0:
+    if _policy.decode_into(game, first_id, memoryview(content)[HEADER.size :], choices) < 0:
         raise CorruptBlockError("the choices of the block do not fill it")
     return packed(choices)
 

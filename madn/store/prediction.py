@@ -7,7 +7,7 @@ pieces below it are neighbours: a chunk. The first C(q - 1, j - 1) of them leave
 chunk before is exactly these with piece j on q - 1. So one subtraction of arrays predicts a chunk from it.
 
 Done for each piece of both sides this leaves only what depends on all of them together, which is small.
-This is the plain version; `madn._blocks` does the same, compiled.
+This is the plain version; `madn.store._blocks` does the same, compiled.
 """
 
 from collections.abc import Iterator

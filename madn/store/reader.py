@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError, NoValuesError
 from madn.store import blocks, policy
@@ -79,7 +79,7 @@ class BlockReader:
         self._lock = threading.Lock()
         self._closed = False
         self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
-        self.ranking = Ranking(self.catalogue.rules.pieces, self.catalogue.rules.squares)
+        self.game = Game(self.catalogue.rules)
 
     def win(self, number: int) -> float:
         """The probability stored for a position ID."""
@@ -107,7 +107,7 @@ class BlockReader:
     def missing(self, number: int) -> MissingBlockError:
         """What to say of a position that is not here: which solve would have it."""
         rules = self.catalogue.rules
-        board = Board.from_masks(*self.ranking.unrank(number), rules)
+        board = Board.from_masks(*self.game.unrank(number), rules)
         solve = f"madn solve --pieces {rules.pieces} --squares {rules.squares} --for {board}"
         return MissingBlockError(f"{self.directory}: {board} is not in this database; `{solve}` provides it")
 
@@ -200,7 +200,7 @@ class BlockReader:
         values: Array
         try:
             if encoding == blocks.POLICY:
-                values = policy.decode(frame, first, count, self.ranking)
+                values = policy.decode(frame, first, count, self.game)
             else:
                 values = blocks.decode(frame, encoding, first, count, where)
         except CorruptBlockError as error:

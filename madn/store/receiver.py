@@ -34,10 +34,10 @@ class Databases:
         if self.policy:
             self.policy.take(first_of_run, size_of_run, first, words)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Be done with all that was taken."""
         for database in self.all:
-            database.settle()
+            database.flush()
 
     def publish(self, provenance: Mapping[str, Any], boards: Iterable[tuple[str, str, int, float]]) -> None:
         """Complete the databases."""

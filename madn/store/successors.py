@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking, move_table
+from madn._core import Game
 from madn.rules import DIE, Rules
 
 Ids = NDArray[np.int64]
@@ -22,30 +22,40 @@ class Wins(Protocol):
 
 def recomputed(ids: Ids, values: Wins, rules: Rules) -> NDArray[np.float64]:
     """What the values of positions should be by the values of their successors; 1 or 0 in a finished game."""
-    ranking = Ranking(rules.pieces, rules.squares)
-    own, other = ranking.unrank_many(ids)
+    game = Game(rules)
+    own, other = game.unrank_many(ids)
     finish = np.uint64(((1 << rules.pieces) - 1) << rules.squares)
     wins = np.zeros(len(ids))
     wins[own & finish == finish] = 1.0
     running = np.flatnonzero((own & finish != finish) & (other & finish != finish))
     if len(running):
         own, other = own[running], other[running]
-        after, roll, first = successors(own, other, rules)
-        needed, place = np.unique(ranking.rank_many(*after), return_inverse=True)
+        after, roll, first = successors(own, other, game)
+        needed, place = np.unique(game.rank_many(*after), return_inverse=True)
         win = values.wins(needed)[place]
         win = np.where(roll == DIE, win, 1.0 - win)
-        wins[running] = np.maximum.reduceat(win, first).reshape(-1, DIE).mean(axis=1)
+        weights = roll_weights(own, game)
+        best = np.maximum.reduceat(win, first).reshape(-1, DIE)
+        wins[running] = (best * weights).sum(axis=1) / weights.sum(axis=1)
     return wins
 
 
-def successors(own: Masks, other: Masks, rules: Rules) -> tuple[tuple[Masks, Masks], Ids, Ids]:
+def roll_weights(own: Masks, game: Game) -> NDArray[np.int64]:
+    """How often each roll comes up for each of these sides: a row of six for each."""
+    first, _, _ = game.move_table(own)
+    patterns, which = np.unique(np.diff(first).reshape(-1, DIE) > 0, axis=0, return_inverse=True)
+    return np.array([game.rules.roll_weights(playable) for playable in patterns.tolist()], np.int64)[which.ravel()]
+
+
+def successors(own: Masks, other: Masks, game: Game) -> tuple[tuple[Masks, Masks], Ids, Ids]:
     """All boards that the next player to roll can see.
 
     They are the masks of that player and of the other one, and the roll that leads there; those of position i
     and roll r begin at `first[6 * i + r - 1]`, by ascending start. A lost turn is one of them.
     """
     states, which = np.unique(own, return_inverse=True)
-    table, after_states = move_table(states, rules.pieces, rules.squares)
+    rules = game.rules
+    table, after_states, _ = game.move_table(states)
     begin = table[:-1].reshape(-1, DIE)[which].ravel().astype(np.int64)
     moves = np.diff(table).reshape(-1, DIE)[which].ravel().astype(np.int64)
     options = np.maximum(moves, 1)  # a lost turn has one board too

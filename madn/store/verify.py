@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, RulesMismatchError
 from madn.store import blocks
@@ -165,7 +165,7 @@ def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: P
 def _check_boards(reader: BlockReader, table: BlockTable, report: Report) -> None:
     """Compare the named boards with the numbering and with what is stored."""
     rules = reader.catalogue.rules
-    rank = Ranking(rules.pieces, rules.squares).rank
+    rank = Game(rules).rank
     for named in reader.catalogue.boards:
         try:
             board = Board.parse(named.board, rules)
@@ -212,7 +212,7 @@ def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], repo
     if worst < 0:
         return
     report.residual = worst
-    report.residual_board = Board.from_masks(*Ranking(rules.pieces, rules.squares).unrank(worst_id), rules)
+    report.residual_board = Board.from_masks(*Game(rules).unrank(worst_id), rules)
     claimed = catalogue.provenance.get("residual")
     allowed = 2 * max((stored.max_error for stored in catalogue.encodings), default=0.0) + ROUNDING
     if isinstance(claimed, float | int) and worst > claimed + allowed:

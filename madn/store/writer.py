@@ -9,15 +9,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from madn._core import Ranking
+from madn._core import Game
 from madn.errors import MadnError
 from madn.rules import Rules
 from madn.store import blocks
 from madn.store.blocks import ENCODINGS, Encoding, quantised
 from madn.store.frames import FrameFiles, in_order, writing
-from madn.store.place import workplace
 from madn.store.prediction import Layout, layout
 from madn.store.records import CATALOGUE, Block, NamedBoard, StoredEncoding, frame_digest
+from madn.store.workplace import workplace
 
 Progress = Callable[[float, str], None]
 
@@ -168,13 +168,13 @@ def _frames(source: Source, encoding: Encoding, spans: list[Span], level: int, t
 
 def _named_boards(source: Source, encoding: Encoding, spans: list[Span]) -> Iterator[NamedBoard]:
     """The start, the best and the worst board with their values and places."""
-    ranking = Ranking(source.rules.pieces, source.rules.squares)
+    game = Game(source.rules)
     masks = {"start": ((1, 1), "0/0")}
     masks |= {
         name: (board.masks, str(board)) for name, board in (("best", source.max_board), ("worst", source.min_board))
     }
     for name, ((own, other), text) in masks.items():
-        number = ranking.rank(own, other)
+        number = game.rank(own, other)
         place = next((i for i, s in enumerate(spans) if 0 <= number - s.first_id < s.count), None)
         if place is None:
             continue  # not in this part of the game

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking, own_moves
+from madn._core import Game
 from madn.board import Board, Move
 from madn.database import Database, made_move, squares_of
 from madn.drawing import Side, layout
@@ -89,7 +89,8 @@ class Served:
         self.layout = tagged(encoded(self._layout()))
         self.position = lru_cache(CACHED_ANSWERS)(self._position)
         self._own_moves = lru_cache(CACHED_SIDES)(self._find_own_moves)
-        self._rank = Ranking(self.rules.pieces, self.rules.squares).rank
+        self._game = Game(self.rules)
+        self._rank = self._game.rank
         self._reader = None if POLICY in info["values"] else open_reader(database.path)
         self._values: NDArray[np.float64] | None = None  # all of them, where they are few
         if self._reader is not None and info["positions"] == self.rules.positions <= FEW_POSITIONS:
@@ -184,7 +185,7 @@ class Served:
     def _find_own_moves(self, own: int, roll: int) -> tuple[OwnMove, ...]:
         """The moves of a side by descending start; a lost turn is one that changes nothing."""
         squares, found = self.rules.squares, []
-        for after, start, end in reversed(own_moves(own, roll, self.rules.pieces, squares)):
+        for after, start, end in reversed(self._game.own_moves(own, roll)):
             hit = 1 << (end + squares // 2) % squares if end < squares else 0
             heads = (_head(made_move(start, end, captures)) for captures in (False, True))
             found.append(OwnMove(after, hit, *heads))

@@ -1,17 +1,26 @@
 """The tables of one stage that the kernels work on."""
 
+from contextlib import suppress
 from itertools import combinations
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from madn import builds
+from madn import machine
+from madn.games import _cantstop
 from madn.games._cantstop_turns import Turns
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rule28 import bonus, steps_worth
 from madn.games.cantstop.rules import MARKERS
 
-KERNELS = "games._cantstop"
+BUILDS: dict[str, ModuleType] = {"portable": _cantstop}
+if machine.has_avx2():
+    with suppress(ImportError):  # not built for another kind of processor
+        from madn.games import _cantstop_avx2
+
+        BUILDS["avx2"] = _cantstop_avx2
+
 WIDTH = 11  # columns of the largest board: the tables are this wide
 MANY = 1 << 16  # states that are worth several threads
 
@@ -85,7 +94,7 @@ def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads
         for kind, closes in enumerate(sets):
             wins = won + closes.bit_count() >= game.to_win
             shift[k, 2 * kind : 2 * kind + 2] = -1 if wins else won * cells[kind]
-    return builds.available(KERNELS)[build].Stage(
+    return BUILDS[build].Stage(
         turns, placements.packed, mirror, placements.total, structures, column, shift, row, values,
         layout.places[mask], layout.rows(mask) * layout.columns(mask), threshold, 1 / game.sides**4,
         threads,

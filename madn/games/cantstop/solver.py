@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from madn import builds
 from madn.errors import InvalidRulesError, ResourceError
 from madn.games.cantstop import kernels
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rules import CantStop
-from madn.solver.plan import available_memory, usable_threads
+from madn.machine import available_memory, fastest_build, usable_threads
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
@@ -118,7 +117,7 @@ def solve(
     layout = Layout(game)
     solution = Solution(layout, np.zeros((roles, layout.size)), method, threads or usable_threads(), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
-    _work(solution, lanes, build or builds.choose(kernels.KERNELS), keeper, progress)
+    _work(solution, lanes, build or fastest_build(kernels.BUILDS), keeper, progress)
     if keeper:
         keeper.remove()
     return solution

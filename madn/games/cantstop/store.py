@@ -28,9 +28,9 @@ from madn.games.cantstop.solver import Solution, needed_memory
 from madn.store.blocks import decompress
 from madn.store.catalogue import CANTSTOP, distrust, finite_json, one_line, tables
 from madn.store.frames import FrameFiles, in_order, writing
-from madn.store.place import workplace
 from madn.store.records import CATALOGUE, SUMS, BlockFile, block_file_name, frame_digest
 from madn.store.schema import APPLICATION_ID
+from madn.store.workplace import workplace
 
 FORMAT = 1  # of these databases; in the header of the SQLite file, as user_version
 MAGIC = b"cant"
@@ -93,7 +93,7 @@ def _write_catalogue(path: Path, solution: Solution, files: list[BlockFile], blo
     from sqlite_utils import Database
 
     import madn
-    from madn._core import compiler
+    from madn.machine import compiler
 
     versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": np.__version__}
     provenance = {

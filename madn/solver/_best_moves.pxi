@@ -14,7 +14,7 @@ from libc.stdlib cimport calloc, free
 
 from madn._core cimport madn_lowest
 
-cdef extern from "census.h":
+cdef extern from "best_moves.h":
     enum:
         BLOCK
 
@@ -43,7 +43,7 @@ ctypedef fused value_t:
 
 cdef struct Tables:      # what the loops read; the arrays belong to the caller
     const int64_t* start
-    const uint64_t* turned
+    const uint64_t* facing
     const int32_t* first
     const int8_t* kind
     const int64_t* offset
@@ -53,7 +53,7 @@ cdef struct Tables:      # what the loops read; the arrays belong to the caller
     double tie
 
 
-def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] turned,
+def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] facing,
                   const int32_t[::1] square_first, const int32_t[::1] holder, const int32_t[::1] captured,
                   int64_t columns, int64_t first_row, int64_t end_row, int threads):
     """Fill the slots of rows first_row..end_row-1 in which both stand on one square: the value after a capture.
@@ -68,14 +68,14 @@ def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, cons
     for i in range(held):
         if not (0 <= holder[i] < columns and 0 <= captured[i] < columns):
             raise ValueError("a capture leads to no column")
-    check_rows(start, turned, columns, first_row, end_row, min(L.shape[0], R.shape[0]), threads)
+    check_rows(start, facing, columns, first_row, end_row, min(L.shape[0], R.shape[0]), threads)
     for a in range(first_row, end_row):
-        if turned[a] >> squares:
+        if facing[a] >> squares:
             raise ValueError("a row stands on a square that no list is for")
     if held == 0 or L.shape[0] == 0:
         return
     for a in prange(first_row, end_row, nogil=True, num_threads=threads, schedule="dynamic", chunksize=4):
-        fill_row(&L[0] + start[a], &R[0] + start[a], turned[a], &square_first[0], &holder[0], &captured[0])
+        fill_row(&L[0] + start[a], &R[0] + start[a], facing[a], &square_first[0], &holder[0], &captured[0])
 
 
 cdef void fill_row(value_t* left, value_t* right, uint64_t squares, const int32_t* square_first,
@@ -90,7 +90,7 @@ cdef void fill_row(value_t* left, value_t* right, uint64_t squares, const int32_
             right[holder[i]] = right[captured[i]]
 
 
-def choose(list bases, const int64_t[::1] start, const uint64_t[::1] turned, const int32_t[::1] first,
+def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, const int32_t[::1] first,
            const int8_t[::1] kind, const int64_t[::1] offset, const uint64_t[::1] masks, int64_t first_row,
            int64_t end_row, double tie, int threads, uint16_t[::1] words=None):
     """Find the best option of every roll for rows first_row..end_row-1 against all columns.
@@ -114,13 +114,13 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] turned, con
     if not 0 <= tie < 1 << 30 or not (wide or tie == <int32_t>tie):
         raise ValueError("the tie is not a number of stored units")
     sizes = np.array([[len(matrix) for matrix in pair] for pair in bases], np.int64)
-    check_rows(start, turned, columns, first_row, end_row, sizes[0].min(), threads)
+    check_rows(start, facing, columns, first_row, end_row, sizes[0].min(), threads)
     check_options(first, kind, offset, columns, first_row, end_row, sizes)
     if words is not None and words.shape[0] < rows * columns:
         raise ValueError("no room for the words")
     if rows == 0 or columns == 0:
         return 0, 0, 0, 0.0 if wide else 0, (-1.0, -1, -1, -1), (-1.0, -1, -1)
-    t.start, t.turned, t.first, t.masks = &start[0], &turned[0], &first[0], &masks[0]
+    t.start, t.facing, t.first, t.masks = &start[0], &facing[0], &first[0], &masks[0]
     t.kind = &kind[0] if kind.shape[0] else NULL
     t.offset = &offset[0] if offset.shape[0] else NULL
     t.columns, t.tie = columns, tie
@@ -167,9 +167,9 @@ cdef void choose_block(const Tables* t, int64_t a, int64_t b, uint16_t* words, v
     for i in range(DIE):
         count[i] = t.first[DIE * a + i + 1] - t.first[DIE * a + i]
     if value_t is int32_t:
-        census_i(option, count, left, right, t.masks + b, t.turned[a], b, n, <int32_t>t.tie, words, found)
+        census_i(option, count, left, right, t.masks + b, t.facing[a], b, n, <int32_t>t.tie, words, found)
     else:
-        census_d(option, count, left, right, t.masks + b, t.turned[a], b, n, t.tie, words, found)
+        census_d(option, count, left, right, t.masks + b, t.facing[a], b, n, t.tie, words, found)
 
 
 cdef added_up(const found_t* found, int64_t first_row, int64_t rows, bint wide):
@@ -194,11 +194,11 @@ cdef added_up(const found_t* found, int64_t first_row, int64_t rows, bint wide):
     return positions, decisions, unique, margins if wide else whole, margin, residual
 
 
-cdef int check_rows(const int64_t[::1] start, const uint64_t[::1] turned, int64_t columns, int64_t first_row,
+cdef int check_rows(const int64_t[::1] start, const uint64_t[::1] facing, int64_t columns, int64_t first_row,
                     int64_t end_row, int64_t size, int threads) except -1:
     """Raise ValueError unless all these rows are inside matrices of this size."""
     cdef int64_t a
-    if not 0 <= first_row <= end_row <= min(start.shape[0], turned.shape[0]) or columns < 0 or threads < 1:
+    if not 0 <= first_row <= end_row <= min(start.shape[0], facing.shape[0]) or columns < 0 or threads < 1:
         raise ValueError("not a range of rows, or no thread")
     for a in range(first_row, end_row):
         if not 0 <= start[a] <= size - columns:

@@ -10,39 +10,41 @@ from libc.math cimport fabs
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from madn._core cimport MAX_CHOICES, OwnMove, Ranking, RankTables, decode, encode, own_moves, turned
+from madn._core cimport (
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, Turn, decode, encode, finished, left_after, own_moves, rolls_again,
+    turn_of,
+)
 
 cdef enum:
     BLOCK = 4096         # IDs a thread takes at a time
 
 
-cdef inline bint finished(const RankTables* t, uint64_t state) noexcept nogil:
-    return t.finish_ones[state >> t.squares] == t.pieces
-
-
-cdef double expected(const RankTables* t, const double* x, double here, uint64_t own, uint64_t other) noexcept nogil:
-    """The mean over the rolls of the best successor's value; `here` is the position's own value (a lost 6)."""
+cdef double expected(const GameTables* t, const double* x, double here, uint64_t own, uint64_t other) noexcept nogil:
+    """The value of a position from those of its successors; `here` is its own value, for a 6 that is lost."""
     cdef OwnMove moves[MAX_CHOICES]
+    cdef int count[DIE]
+    cdef Turn turn
     cdef uint64_t rest
-    cdef int roll, k, n
+    cdef int roll, k
     cdef double total = 0, best, value
-    for roll in range(1, 7):
-        n = own_moves(own, roll, t.squares, t.pieces, moves)
-        if n == 0:
-            total += here if roll == 6 else 1 - x[encode(t, other, own)]
+    for roll in range(1, DIE + 1):
+        count[roll - 1] = own_moves(t, own, roll, moves)
+        if count[roll - 1] == 0:
             continue
         best = -1
-        for k in range(n):
-            rest = other
-            if moves[k].end < t.squares:
-                rest &= ~turned(<uint64_t>1 << moves[k].end, t.squares)
-            if roll == 6:
+        for k in range(count[roll - 1]):
+            rest = left_after(t, &moves[k], other)
+            if rolls_again(roll):
                 value = x[encode(t, moves[k].after, rest)]
             else:
                 value = 1 - x[encode(t, rest, moves[k].after)]
             best = max(best, value)
         total += best
-    return total / 6
+    turn = turn_of(t, count)
+    total = turn.unit * total + turn.again * here
+    if turn.wait:
+        total += turn.wait * (1 - x[encode(t, other, own)])
+    return total / turn.total
 
 
 cdef struct Found:       # in one block of IDs
@@ -51,7 +53,7 @@ cdef struct Found:       # in one block of IDs
     int64_t open         # positions that are not finished
 
 
-cdef void pass_over(const RankTables* t, double* x, int64_t first, int64_t end, bint write,
+cdef void pass_over(const GameTables* t, double* x, int64_t first, int64_t end, bint write,
                     Found* found) noexcept nogil:
     cdef int64_t id
     cdef uint64_t own, other
@@ -72,12 +74,12 @@ cdef void pass_over(const RankTables* t, double* x, int64_t first, int64_t end, 
             x[id] = value
 
 
-def run(Ranking ranking, double[::1] x, int64_t first, int64_t end, int threads, bint write):
+def run(Game game not None, double[::1] x, int64_t first, int64_t end, int threads, bint write):
     """Pass over the IDs first..end-1; return (largest |T(x) - x|, its ID, open positions).
 
     With `write` the values are replaced as they are computed; without, this is the residual.
     """
-    if not 0 <= first <= end <= x.shape[0] or x.shape[0] != ranking.tables.positions:
+    if not 0 <= first <= end <= x.shape[0] or x.shape[0] != game.tables.positions:
         raise ValueError("the values and the range must be those of the game")
     cdef int64_t blocks = (end - first + BLOCK - 1) // BLOCK, k
     cdef Found* found = <Found*>calloc(max(blocks, 1), sizeof(Found))
@@ -88,7 +90,7 @@ def run(Ranking ranking, double[::1] x, int64_t first, int64_t end, int threads,
     try:
         with nogil:
             for k in prange(blocks, num_threads=threads, schedule="dynamic"):
-                pass_over(&ranking.tables, &x[0], first + k * BLOCK, min(end, first + (k + 1) * BLOCK), write,
+                pass_over(&game.tables, &x[0], first + k * BLOCK, min(end, first + (k + 1) * BLOCK), write,
                           &found[k])
         for k in range(blocks):
             best.open += found[k].open
@@ -100,13 +102,13 @@ def run(Ranking ranking, double[::1] x, int64_t first, int64_t end, int threads,
     return best.most, best.where, best.open
 
 
-def start_values(Ranking ranking, double[::1] x, double value):
+def start_values(Game game not None, double[::1] x, double value):
     """Set every open position to `value`, and the finished ones to 1 (the side to move has won) or 0."""
     cdef int64_t id
     cdef uint64_t own, other
-    if x.shape[0] != ranking.tables.positions:
+    if x.shape[0] != game.tables.positions:
         raise ValueError("the values must be those of the game")
     with nogil:
         for id in range(x.shape[0]):
-            decode(&ranking.tables, id, &own, &other)
-            x[id] = 1 if finished(&ranking.tables, own) else 0 if finished(&ranking.tables, other) else value
+            decode(&game.tables, id, &own, &other)
+            x[id] = 1 if finished(&game.tables, own) else 0 if finished(&game.tables, other) else value

@@ -1,4 +1,4 @@
 # cython: embedsignature=True
 """The best moves of many positions, for any processor."""
 
-include "_census.pxi"
+include "_best_moves.pxi"

@@ -8,7 +8,7 @@ from madn.solver.sides import Side
 WIDTH: int
 
 class Component:
-    homes: NDArray[Any]
+    after_capture: NDArray[Any]
     def __init__(
         self,
         rows: Side,
@@ -29,7 +29,7 @@ class Component:
     def set_column_exits(self, column_exits: list[tuple[NDArray[Any], NDArray[Any]]], first_row: int) -> None: ...
     def restore(self, strip: int) -> None: ...
     def run(
-        self, first: int, end: int, threads: int, examine: bool, skip_below: float = 0.0, bias: float = 0.0
+        self, first: int, end: int, threads: int, examine: bool, skip_below: float = 0.0, rounding: float = 0.0
     ) -> tuple[Any, ...]: ...
 
 def parts_in_order(

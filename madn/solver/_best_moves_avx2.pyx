@@ -1,4 +1,4 @@
 # cython: embedsignature=True
 """The best moves of many positions, for processors with AVX2: the same text, compiled with wider instructions."""
 
-include "_census.pxi"
+include "_best_moves.pxi"

@@ -109,9 +109,9 @@ LANES_INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
     return free ^ 0xffffu;
 }
 
-LANES_INLINE lanes_i combine_i(const int32_t *x, const int32_t *y, const double *f, const double *g, double bias) {
+LANES_INLINE lanes_i combine_i(const int32_t *x, const int32_t *y, const double *f, const double *g, double rounding) {
     lanes_i out;
-    const __m256d b = _mm256_set1_pd(bias);
+    const __m256d b = _mm256_set1_pd(rounding);
     for (int i = 0; i < 2; i++) {
         __m128i part[2];
         for (int h = 0; h < 2; h++) {
@@ -126,12 +126,12 @@ LANES_INLINE lanes_i combine_i(const int32_t *x, const int32_t *y, const double 
     }
     return out;
 }
-LANES_INLINE lanes_d combine_d(const double *x, const double *y, const double *f, const double *g, double bias) {
+LANES_INLINE lanes_d combine_d(const double *x, const double *y, const double *f, const double *g, double rounding) {
     lanes_d out;
     for (int i = 0; i < 4; i++) {
         const __m256d fp = _mm256_mul_pd(_mm256_loadu_pd(f + 4 * i), _mm256_loadu_pd(x + 4 * i));
         const __m256d gq = _mm256_mul_pd(_mm256_loadu_pd(g + 4 * i), _mm256_loadu_pd(y + 4 * i));
-        out.v[i] = _mm256_add_pd(_mm256_sub_pd(fp, gq), _mm256_set1_pd(bias));
+        out.v[i] = _mm256_add_pd(_mm256_sub_pd(fp, gq), _mm256_set1_pd(rounding));
     }
     return out;
 }
@@ -211,9 +211,9 @@ LANES_INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
         for (int k = 0; k < LANES; k++) x.v[k] = mask >> k & 1 ? x.v[k] : y.v[k];                                    \
         return x;                                                                                                    \
     }                                                                                                                \
-    LANES_INLINE lanes_##S combine_##S(const T *x, const T *y, const double *f, const double *g, double bias) {      \
+    LANES_INLINE lanes_##S combine_##S(const T *x, const T *y, const double *f, const double *g, double rounding) {      \
         lanes_##S out;                                                                                               \
-        for (int k = 0; k < LANES; k++) out.v[k] = (T)ROUND(f[k] * x[k] - g[k] * y[k] + bias);                       \
+        for (int k = 0; k < LANES; k++) out.v[k] = (T)ROUND(f[k] * x[k] - g[k] * y[k] + rounding);                       \
         return out;                                                                                                  \
     }                                                                                                                \
     LANES_INLINE void transpose_##S(const T *const *in, T *out) {                                                    \
@@ -240,10 +240,10 @@ PLAIN_LANES(double, d, AS_IT_IS)
         }                                                                                                            \
         store_##S(out, total);                                                                                       \
     }                                                                                                                \
-    /* ring = -(f x - g y + bias), except in the lanes of `kept`. */                                                \
-    LANES_INLINE void settle_##S(const T *x, const T *y, const double *f, const double *g, double bias,              \
+    /* ring = -(f x - g y + rounding), except in the lanes of `kept`. */                                                \
+    LANES_INLINE void solve_pair_##S(const T *x, const T *y, const double *f, const double *g, double rounding,              \
                                  uint32_t kept, T *ring) {                                                           \
-        store_##S(ring, either_##S(load_##S(ring), negative_##S(combine_##S(x, y, f, g, bias)), kept));              \
+        store_##S(ring, either_##S(load_##S(ring), negative_##S(combine_##S(x, y, f, g, rounding)), kept));              \
     }                                                                                                                \
     /* Put -fresh where `to` is, except in the lanes of `kept`; `most` collects the largest change. */              \
     LANES_INLINE void replace_##S(T *to, const T *fresh, uint32_t kept, T *most) {                                   \

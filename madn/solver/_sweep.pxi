@@ -18,7 +18,7 @@
 # then need no test. A captured piece leads to a state with a piece in the box, and those are few (a tenth for four
 # pieces): their rows are kept a second time, whole, as pairs in the column player's view, so that a capture by the
 # column player is one load:
-#     homes[h][b] = (-R[h][b], -L[h][b])
+#     after_capture[h][b] = (-R[h][b], -L[h][b])
 
 import numpy as np
 
@@ -33,9 +33,9 @@ cdef extern from "lanes.h":
     uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil
     void best_total_i(const int32_t** option, const int8_t* count, int64_t shift, int32_t* out) noexcept nogil
     void best_total_d(const double** option, const int8_t* count, int64_t shift, double* out) noexcept nogil
-    void settle_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double bias, uint32_t kept,
+    void solve_pair_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double rounding, uint32_t kept,
                   int32_t* ring) noexcept nogil
-    void settle_d(const double* x, const double* y, const double* f, const double* g, double bias, uint32_t kept,
+    void solve_pair_d(const double* x, const double* y, const double* f, const double* g, double rounding, uint32_t kept,
                   double* ring) noexcept nogil
     void replace_i(int32_t* to, const int32_t* fresh, uint32_t kept, int32_t* most) noexcept nogil
     void replace_d(double* to, const double* fresh, uint32_t kept, double* most) noexcept nogil
@@ -55,7 +55,7 @@ cdef enum:
     LANES = 16           # rows of a chunk, columns of a block: as in lanes.h
     MAX_KINDS = 16       # the side itself and the finish zones it can leave to
     MAX_OPTIONS = 24     # of all six rolls together, four pieces
-    LOSSES = 12          # 2 * (lost rolls among 1-5) + (the 6 is lost)
+    MAX_TURNS = 16       # kinds of turns that a side can have: see madn.rules.Turn
     TOGETHER = 4         # the most chunks that go through the columns side by side
     AHEAD = 4            # columns between asking for the exits of one and computing it
 
@@ -68,8 +68,15 @@ ctypedef fused offset_t:
     int64_t
 
 
+cdef struct TurnWeights: # rest * V = unit * (sum of the best options) + wait * V'; see madn.rules.Turn
+    double unit
+    double wait
+    double rest          # total - again
+    double scale         # 6 / total: residuals of all turns are compared as sixfold ones
+
+
 cdef struct Tables:      # what a component is made of; the arrays belong to `Component.kept`
-    int strips, groups, pieces, squares, ring, widest
+    int strips, groups, pieces, squares, ring, widest, kinds_of_turns     # the last of columns
     bint mirrored        # both sides are the same: only columns of the row's class or later are kept
     const int32_t* row_class      # first row of strip i
     const int32_t* col_class      # first column of class j
@@ -80,16 +87,18 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int8_t* row_count       # ... how many each roll has: [6 a + r] ...
     const int8_t* row_kind        # ... in which array each option's vector is ...
     const int64_t* row_offset     # ... and where
-    const int8_t* row_loss
+    const int8_t* row_turn        # the kind of turn ...
+    const TurnWeights* row_turns  # ... and what each kind is
     const int32_t* row_pips
-    const uint64_t* row_turned
-    const int32_t* row_home       # [a, k]: the row of `homes` for a without its piece on the k-th square of `turned`
-    const int32_t* row_boxed      # the row of `homes` for a itself, or -1
+    const uint64_t* row_facing
+    const int32_t* row_captured       # [a, k]: the row of `after_capture` for a without its piece on the k-th square of `facing`
+    const int32_t* row_boxed      # the row of `after_capture` for a itself, or -1
     const int32_t* col_first
     const int8_t* col_count
     const int8_t* col_kind
     const int32_t* col_offset     # 32 bits: this table is read for every chunk and competes for the cache
-    const int8_t* col_loss
+    const int8_t* col_turn
+    const TurnWeights* col_turns
     const uint64_t* col_masks
     const int32_t* slot           # place of column b in the ring
     const int32_t* hold_group     # [square, g]: where group g begins among the columns that hold the square
@@ -97,9 +106,9 @@ cdef struct Tables:      # what a component is made of; the arrays belong to `Co
     const int32_t* boxed_group    # [g]: where group g begins among the columns with a piece in the box
     const int32_t* boxed_state    # those columns, ascending ...
     const int32_t* boxed_with     # ... and [square]: what each becomes with a boxed piece on the square
-    const int64_t* home_start     # homes[h][b] is the pair at home_start[h] + b ...
-    const int32_t* home_class     # ... from this class on: captures come from at most a lap before
-    void* homes
+    const int64_t* capture_start     # after_capture[h][b] is the pair at capture_start[h] + b ...
+    const int32_t* capture_class     # ... from this class on: captures come from at most a lap before
+    void* after_capture
     void* row_exit_l[MAX_KINDS]
     void* row_exit_r[MAX_KINDS]
     void* col_exit_l[MAX_KINDS]
@@ -112,8 +121,8 @@ cdef struct Chunk:       # what the loops need to know about its rows
     int strip
     int row              # the first row
     int rows             # how many there are, 1..LANES
-    uint64_t turned[LANES]               # their squares in the column side's numbers; none in unused lanes
-    double solve[4][LOSSES][LANES]       # L = solve0 A - solve1 B, R = solve2 A - solve3 B
+    uint64_t facing[LANES]               # their squares in the column side's numbers; none in unused lanes
+    double solve[4][MAX_TURNS][LANES]       # L = solve0 A - solve1 B, R = solve2 A - solve3 B
 
 
 cdef struct Extreme:     # a value and where it was found
@@ -124,7 +133,7 @@ cdef struct Extreme:     # a value and where it was found
 
 cdef struct Findings:    # of a chunk
     double change        # sweep: largest change of a position in the last group ...
-    double homes         # ... of what captures lead to, in all groups ...
+    double after_capture         # ... of what captures lead to, in all groups ...
     int64_t updates      # ... and how many positions were computed
     Extreme residual     # examination: largest |V - T(V)|, smallest and largest value for the side to move
     Extreme least
@@ -135,7 +144,7 @@ cdef struct Job:         # one pass over one chunk
     int strip, row, rows
     bint examine         # read only: residual and extremes instead of new values
     double skip_below    # leave a group alone when its inputs have moved by less than this since it was computed
-    double bias          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
+    double rounding          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
     double* pending      # by group: how much what it reads has moved since it was last computed
     double* moved        # by group, out: how much it moved in this pass
     void* aside_l        # captures inside the rows' own class (mirrored components)
@@ -144,24 +153,24 @@ cdef struct Job:         # one pass over one chunk
 
 cdef void describe(const Tables* t, int strip, int row, int rows, Chunk* chunk) noexcept nogil:
     """Gather what the loops need to know about the rows of a chunk."""
-    cdef int lane, loss, a, mine, theirs
-    cdef double own, other, d
+    cdef int lane, kind, a
+    cdef const TurnWeights* p
+    cdef const TurnWeights* q
+    cdef double d
     chunk.strip = strip
     chunk.row = row
     chunk.rows = rows
     for lane in range(LANES):
         a = row + (lane if lane < rows else 0)
-        chunk.turned[lane] = t.row_turned[a] if lane < rows else 0
-        mine = t.row_loss[a] >> 1
-        own = 6 - (t.row_loss[a] & 1)
-        for loss in range(LOSSES):
-            theirs = loss >> 1
-            other = 6 - (loss & 1)
-            d = own * other - mine * theirs   # 0 only where neither side can ever move: no state of the game
-            chunk.solve[0][loss][lane] = other / d
-            chunk.solve[1][loss][lane] = mine / d
-            chunk.solve[2][loss][lane] = theirs / d
-            chunk.solve[3][loss][lane] = own / d
+        chunk.facing[lane] = t.row_facing[a] if lane < rows else 0
+        p = t.row_turns + t.row_turn[a]
+        for kind in range(t.kinds_of_turns):
+            q = t.col_turns + kind
+            d = p.rest * q.rest - p.wait * q.wait     # 0 only where neither side can ever move: no state of the game
+            chunk.solve[0][kind][lane] = p.unit * q.rest / d
+            chunk.solve[1][kind][lane] = p.wait * q.unit / d
+            chunk.solve[2][kind][lane] = p.unit * q.wait / d
+            chunk.solve[3][kind][lane] = p.rest * q.unit / d
 
 
 cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
@@ -174,12 +183,12 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
     cdef uint64_t rest
     cdef const value_t* pairs
     for lane in range(chunk.rows):
-        rest = chunk.turned[lane]
+        rest = chunk.facing[lane]
         k = 0
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            pairs = <const value_t*>t.homes + 2 * t.home_start[t.row_home[(chunk.row + lane) * t.pieces + k]]
+            pairs = <const value_t*>t.after_capture + 2 * t.capture_start[t.row_captured[(chunk.row + lane) * t.pieces + k]]
             k += 1
             i = t.hold_group[square * (t.groups + 1) + g]
             while t.hold_state[i] < c0:
@@ -203,7 +212,7 @@ cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int
     if t.mirrored and c0 < t.col_class[chunk.strip + 1]:
         end = t.col_class[chunk.strip + 1]
         for b in range(c0, end):
-            both = overlaps(chunk.turned, t.col_masks[b])
+            both = overlaps(chunk.facing, t.col_masks[b])
             at = <int64_t>(b - t.col_class[chunk.strip]) * LANES
             ring = <int64_t>t.slot[b] * LANES
             while both:
@@ -307,11 +316,11 @@ cdef inline void fetch_exits(const Tables* t, int b, const value_t** bases_l, co
             prefetch(place + LANES - 1)
 
 
-cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
+cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
                  const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
-                 double bias) noexcept nogil:
+                 double rounding) noexcept nogil:
     """Compute columns c0..c1-1, either side to move, into the ring, solving the lost turns away."""
-    cdef int b, loss
+    cdef int b, kind
     cdef int64_t ring
     cdef uint32_t both
     cdef const value_t* option[MAX_OPTIONS]
@@ -321,18 +330,18 @@ cdef void settle(const Tables* t, const Chunk* chunk, int c0, int c1, const valu
         if b + AHEAD < c1:
             fetch_exits(t, b + AHEAD, bases_l, bases_r)
         options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
-        both = overlaps(chunk.turned, t.col_masks[b])
+        both = overlaps(chunk.facing, t.col_masks[b])
         rows = sums + <int64_t>(b - c0) * LANES
         ring = <int64_t>t.slot[b] * LANES
-        loss = t.col_loss[b]
+        kind = t.col_turn[b]
         if value_t is int32_t:
             best_total_i(option, t.col_count + 6 * b, 0, cols)
-            settle_i(rows, cols, chunk.solve[0][loss], chunk.solve[1][loss], bias, both, ring_r + ring)
-            settle_i(rows, cols, chunk.solve[2][loss], chunk.solve[3][loss], bias, both, ring_l + ring)
+            solve_pair_i(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
+            solve_pair_i(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
         else:
             best_total_d(option, t.col_count + 6 * b, 0, cols)
-            settle_d(rows, cols, chunk.solve[0][loss], chunk.solve[1][loss], bias, both, ring_r + ring)
-            settle_d(rows, cols, chunk.solve[2][loss], chunk.solve[3][loss], bias, both, ring_l + ring)
+            solve_pair_d(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
+            solve_pair_d(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
 
 
 cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_t* L, value_t* R,
@@ -364,7 +373,7 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
         else:
             transpose_d(rows, fresh_r)
         for lane in range(chunk.rows):
-            both = overlaps(t.col_masks + b, chunk.turned[lane]) | (<uint32_t>0xffff << n & 0xffff)
+            both = overlaps(t.col_masks + b, chunk.facing[lane]) | (<uint32_t>0xffff << n & 0xffff)
             count += 2 * (LANES - madn_popcount(both))
             if b < own_end:
                 count -= LANES - madn_popcount(both | (0xffff << min(own_end - b, <int>LANES) & 0xffff))
@@ -412,7 +421,7 @@ cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value
             continue
         ring = <int64_t>t.slot[h] * LANES
         for lane in range(chunk.rows):
-            rest = chunk.turned[lane] & ~t.col_masks[h]
+            rest = chunk.facing[lane] & ~t.col_masks[h]
             while rest:
                 square = madn_lowest(rest)
                 rest &= rest - 1
@@ -434,7 +443,7 @@ cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, va
             continue
         for a in range(row, row + rows):
             at = t.start[a]
-            rest = t.row_turned[a] & ~t.col_masks[h]
+            rest = t.row_facing[a] & ~t.col_masks[h]
             while rest:
                 square = madn_lowest(rest)
                 rest &= rest - 1
@@ -452,7 +461,7 @@ cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most)
     return change if change > most and both == 0 else most
 
 
-cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
+cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
                      const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
     """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
     cdef int lane, i, b, h
@@ -467,45 +476,45 @@ cdef void keep_homes(const Tables* t, const Chunk* chunk, int g, int c0, int c1,
         if h >= 0:
             left = L + t.start[chunk.row + lane]
             right = R + t.start[chunk.row + lane]
-            pairs = <value_t*>t.homes + 2 * t.home_start[h]
+            pairs = <value_t*>t.after_capture + 2 * t.capture_start[h]
             for b in range(c0, c1):
-                both = chunk.turned[lane] & t.col_masks[b]
+                both = chunk.facing[lane] & t.col_masks[b]
                 most = put(pairs + 2 * b, -right[b], both, most)
                 most = put(pairs + 2 * b + 1, -left[b], both, most)
     if t.mirrored:                    # the rows' own class has just been copied, by this chunk or another
         for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
             h = t.boxed_state[i]
-            if h < t.col_class[chunk.strip + 1] or chunk.strip < t.home_class[i]:
+            if h < t.col_class[chunk.strip + 1] or chunk.strip < t.capture_class[i]:
                 continue
             ring = <int64_t>t.slot[h] * LANES
-            pairs = <value_t*>t.homes + 2 * (t.home_start[i] + chunk.row)
+            pairs = <value_t*>t.after_capture + 2 * (t.capture_start[i] + chunk.row)
             for lane in range(chunk.rows):
-                both = chunk.turned[lane] & t.col_masks[h]
+                both = chunk.facing[lane] & t.col_masks[h]
                 most = put(pairs + 2 * lane, -ring_r[ring + lane], both, most)
                 most = put(pairs + 2 * lane + 1, -ring_l[ring + lane], both, most)
-    found.homes = max(found.homes, <double>most)
+    found.after_capture = max(found.after_capture, <double>most)
 
 
-cdef void restore_homes(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
-    """As `keep_homes`, for a whole strip and from the matrices."""
+cdef void restore_after_capture(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
+    """As `keep_after_capture`, for a whole strip and from the matrices."""
     cdef int a, b, i, h, first = t.col_class[strip] if t.mirrored else 0, end = t.col_class[t.group_class[t.groups]]
     cdef const value_t* left
     cdef const value_t* right
-    cdef value_t* homes = <value_t*>t.homes
+    cdef value_t* after_capture = <value_t*>t.after_capture
     for a in range(t.row_class[strip], t.row_class[strip + 1]):
         left = L + t.start[a]
         right = R + t.start[a]
         h = t.row_boxed[a]
         if h >= 0:
             for b in range(first, end):
-                homes[2 * (t.home_start[h] + b)] = -right[b]
-                homes[2 * (t.home_start[h] + b) + 1] = -left[b]
+                after_capture[2 * (t.capture_start[h] + b)] = -right[b]
+                after_capture[2 * (t.capture_start[h] + b) + 1] = -left[b]
         if t.mirrored:
             for i in range(t.boxed_group[t.groups]):
                 b = t.boxed_state[i]
-                if b >= t.col_class[strip + 1] and strip >= t.home_class[i]:
-                    homes[2 * (t.home_start[i] + a)] = left[b]
-                    homes[2 * (t.home_start[i] + a) + 1] = right[b]
+                if b >= t.col_class[strip + 1] and strip >= t.capture_class[i]:
+                    after_capture[2 * (t.capture_start[i] + a)] = left[b]
+                    after_capture[2 * (t.capture_start[i] + a) + 1] = right[b]
 
 
 cdef inline void note(Extreme* best, double value, int row, int column, bint column_moves) noexcept nogil:
@@ -524,14 +533,17 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
     cdef uint32_t both
     cdef const value_t* option[MAX_OPTIONS]
     cdef value_t cols[LANES]
+    cdef const TurnWeights* p
+    cdef const TurnWeights* q
     cdef double left, right, d
     for b in range(c0, c1):
+        q = t.col_turns + t.col_turn[b]
         options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         if value_t is int32_t:
             best_total_i(option, t.col_count + 6 * b, 0, cols)
         else:
             best_total_d(option, t.col_count + 6 * b, 0, cols)
-        both = overlaps(chunk.turned, t.col_masks[b])
+        both = overlaps(chunk.facing, t.col_masks[b])
         ring = <int64_t>t.slot[b] * LANES
         for lane in range(chunk.rows):
             if both >> lane & 1:
@@ -539,11 +551,11 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
             a = chunk.row + lane
             left = -<double>ring_r[ring + lane]
             right = -<double>ring_l[ring + lane]
-            d = fabs(<double>sums[<int64_t>(b - c0) * LANES + lane]
-                     - (6 - (t.row_loss[a] & 1)) * left + (t.row_loss[a] >> 1) * right)
+            p = t.row_turns + t.row_turn[a]
+            d = p.scale * fabs(p.unit * sums[<int64_t>(b - c0) * LANES + lane] - p.rest * left + p.wait * right)
             if d > found.residual.value:
                 note(&found.residual, d, a, b, False)
-            d = fabs(<double>cols[lane] + (6 - (t.col_loss[b] & 1)) * right - (t.col_loss[b] >> 1) * left)
+            d = q.scale * fabs(q.unit * cols[lane] + q.rest * right - q.wait * left)
             if d > found.residual.value:
                 note(&found.residual, d, a, b, True)
             if left > found.most.value:
@@ -556,7 +568,7 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
                 note(&found.least, -right, a, b, True)
 
 
-cdef bint settled(const Tables* t, const Job* job, int g, int j, double moved) noexcept nogil:
+cdef bint unchanged(const Tables* t, const Job* job, int g, int j, double moved) noexcept nogil:
     """Whether group g, computed from class j on, may be left alone; keeps its account of what `moved` around it."""
     cdef int before = g - 1
     while before >= 0 and t.group_class[before + 1] > j - 6:
@@ -594,7 +606,7 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
     cdef int j = max(t.group_class[g], lowest)
     cdef int c0 = t.col_class[j], c1 = t.col_class[t.group_class[g + 1]]
     cdef int earliest, kind
-    if not job.examine and settled(t, job, g, j, inflow):
+    if not job.examine and unchanged(t, job, g, j, inflow):
         return
     rows_l[0] = L
     rows_r[0] = R
@@ -621,10 +633,10 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
             old_row_captures(t, job.row, job.rows, g, c0, L, R)
         examine(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, walk.found)
     else:
-        settle(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.bias)
+        solve_pair(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.rounding)
         write_back(t, chunk, c0, c1, L, R, ring_l, ring_r, walk.found)
         row_captures(t, chunk, g, c0, L, R, ring_l, ring_r)
-        keep_homes(t, chunk, g, c0, c1, L, R, ring_l, ring_r, walk.found)
+        keep_after_capture(t, chunk, g, c0, c1, L, R, ring_l, ring_r, walk.found)
         job.moved[g] = walk.found.change
     walk.have = c1
 

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def turn(
+def transpose(
     matrix: NDArray[Any],
     rows: int,
     columns: int,
@@ -26,7 +26,7 @@ def copy_rows(
     start: NDArray[np.int64],
     from_column: NDArray[np.int32],
     there: NDArray[Any],
-    turned_start: NDArray[np.int64],
+    transposed_start: NDArray[np.int64],
     row_squares: NDArray[np.uint64],
     rows: NDArray[np.int32],
     column_masks: NDArray[np.uint64],

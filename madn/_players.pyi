@@ -3,21 +3,19 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from madn._core import Ranking
+from madn._core import Game
 
 RULES: int
 FEATURES: int
 
-class Policy:
-    pieces: int
-    squares: int
+class CompiledPlayer:
+    game: Game
     def __init__(
         self,
-        pieces: int,
-        squares: int,
+        game: Game,
         rules: Sequence[tuple[int, int]] = (),
         draws: bool = False,
-        ranking: Ranking | None = None,
         values: NDArray[Any] | None = None,
+        tie: float = 0.0,
     ) -> None: ...
     def choices(self, own: int, other: int, roll: int) -> list[tuple[int, int]]: ...

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _readout
+from madn.solver import _reorder
 from madn.solver.sides import Side
 from madn.solver.zones import Run, Zones
 
@@ -26,14 +26,14 @@ class Receiver(Protocol):
         ...
 
     def take(self, first_of_run: int, size_of_run: int, first: int, values: NDArray[Any]) -> None:
-        """Take the values of the IDs from `first` on, in stored units; they do not change until `settle`."""
+        """Take the values of the IDs from `first` on, in stored units; they do not change until `flush`."""
         ...
 
     def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: NDArray[np.uint16]) -> None:
         """Take the best moves of the IDs from `first` on: the number of the move, 2 bits a roll, roll 1 lowest."""
         ...
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Be done with all that was handed over: it is not given again."""
         ...
 
@@ -93,8 +93,8 @@ class Band:
         begin, end = (int(n) for n in self.mine.class_start[number : number + 2])
         wanted = np.flatnonzero(self.place[begin:end, 0] >= 0).astype(np.int32)
         if len(wanted):
-            _readout.place_rows(
-                rows, self.theirs.size, wanted, self.mine.turned[begin + wanted], self.columns, self.masks,
+            _reorder.place_rows(
+                rows, self.theirs.size, wanted, self.mine.facing[begin + wanted], self.columns, self.masks,
                 self.section, self.place[begin + wanted], self.values, threads,
             )  # fmt: skip
 
@@ -162,7 +162,7 @@ def deliver(
     room: int,
     threads: int,
     hand_over: Callable[[Part], None],
-    settle: Callable[[], None],
+    flush: Callable[[], None],
 ) -> None:
     """Put the positions of some groups of a pair, with one side to move, in the order of their IDs; hand them over.
 
@@ -171,7 +171,7 @@ def deliver(
     cuts = list(bands(zones, theirs, groups, room // np.dtype(dtype).itemsize))
     for number, band in enumerate(cuts):
         share = number / len(cuts), 1 / len(cuts)
-        _deliver_band(Band(zones, mine, theirs, band, dtype, *share), rows_of, threads, hand_over, settle)
+        _deliver_band(Band(zones, mine, theirs, band, dtype, *share), rows_of, threads, hand_over, flush)
 
 
 def _deliver_band(
@@ -179,11 +179,11 @@ def _deliver_band(
     rows_of: Callable[[Band], Iterator[NDArray[Any]]],
     threads: int,
     hand_over: Callable[[Part], None],
-    settle: Callable[[], None],
+    flush: Callable[[], None],
 ) -> None:
     """In a function of its own: the memory of a band is free before the next is made."""
     for number, rows in enumerate(rows_of(band)):
         band.put(number, rows, threads)
     for part in band.parts():
         hand_over(part)
-    settle()
+    flush()

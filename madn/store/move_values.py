@@ -6,10 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _choices
-from madn._core import Ranking
+from madn._core import Game
 from madn.errors import MadnError
 from madn.rules import DIE
+from madn.store import _successors
 from madn.store.blocks import Array, Encoding
 from madn.store.reader import BlockReader, Group
 from madn.store.records import BlockTable
@@ -45,12 +45,12 @@ class MoveValues:
         rules = reader.catalogue.rules
         self._reader = reader
         self._group = Group(reader.catalogue, table)
-        self._ranking = Ranking(rules.pieces, rules.squares)
+        self._game = Game(rules)
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
         self._held = Held(len(table))
         self._sizes = table.count * self.encoding.word.itemsize
-        self._places = _choices.Places(
+        self._places = _successors.Places(
             table.first_id, table.count, self.encoding.dtype, self.encoding.zero, self.encoding.scale
         )
 
@@ -68,21 +68,21 @@ class MoveValues:
         """The best choice of `count` positions from an ID on, for each roll; 0 where there is no decision."""
         choices = np.empty((count, DIE), np.uint8)
         for start, ids, wins in self._moves(first, count):
-            _choices.choose(ids, wins, self.encoding.tie, choices[start : start + len(ids)])
+            _successors.choose(ids, wins, self.encoding.tie, choices[start : start + len(ids)])
         return choices
 
     def losses(self, first: int, count: int, new: Encoding) -> NDArray[np.float64]:
         """What each position loses by one turn played from the values rounded as `new` does."""
         losses = np.empty(count)
         for start, ids, wins in self._moves(first, count):
-            _choices.losses(ids, wins, new.zero, new.scale, losses[start : start + len(ids)])
+            _successors.losses(ids, wins, new.zero, new.scale, losses[start : start + len(ids)])
         return losses
 
     def _moves(self, first: int, count: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
         """Piece by piece: where it begins, the IDs that the moves lead to, their values."""
         for start in range(0, count, CHUNK):
-            ids = np.empty((min(CHUNK, count - start), DIE, self._ranking.pieces), np.int64)
-            _choices.successors(self._ranking, first + start, ids)
+            ids = np.empty((min(CHUNK, count - start), DIE, self._game.rules.pieces), np.int64)
+            _successors.successors(self._game, first + start, ids)
             wins = np.zeros(ids.shape)
             needed, missing = self._places.needed(ids.reshape(-1))
             if missing >= 0:

@@ -3,10 +3,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Ranking
+from madn._core import Game
 
-def options(ranking: Ranking, own: int, other: int, roll: int) -> list[tuple[int, int, bool, int, int, int]]: ...
-def successors(ranking: Ranking, first: int, out: NDArray[np.int64]) -> None: ...
+def options(game: Game, own: int, other: int, roll: int) -> list[tuple[int, int, bool, int, int, int]]: ...
+def successors(game: Game, first: int, out: NDArray[np.int64]) -> None: ...
 
 class Places:
     def __init__(

@@ -16,7 +16,7 @@ cdef enum:
     TILE = 32
 
 
-def turn(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first=0,
+def transpose(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first=0,
          int64_t stride=0, int threads=1):
     """out[column][row] = -matrix[row][column]: the same values with the other side as rows.
 
@@ -28,12 +28,12 @@ def turn(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] 
     if rows * columns > matrix.shape[0] or first < 0 or stride < rows:
         raise ValueError("the matrix is smaller than rows times columns")
     if rows > 0 and columns > 0 and first + (columns - 1) * stride + rows > out.shape[0]:
-        raise ValueError("the turned matrix does not fit")
+        raise ValueError("the transposed matrix does not fit")
     for block in prange((columns + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
-        turn_block(matrix, rows, columns, out, first, stride, TILE * block, min(columns, TILE * (block + 1)))
+        transpose_block(matrix, rows, columns, out, first, stride, TILE * block, min(columns, TILE * (block + 1)))
 
 
-cdef void turn_block(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first,
+cdef void transpose_block(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first,
                      int64_t stride, int64_t begin, int64_t end) noexcept nogil:
     """Columns begin..end-1."""
     cdef int64_t r, a, b
@@ -65,13 +65,13 @@ cdef void unfold_row(const value_t[::1] L, const value_t[::1] R, const int64_t[:
 
 
 def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[::1] from_column,
-              const value_t[::1] there, const int64_t[::1] turned_start, const uint64_t[::1] row_squares,
+              const value_t[::1] there, const int64_t[::1] transposed_start, const uint64_t[::1] row_squares,
               const int32_t[::1] rows, const uint64_t[::1] column_masks, const int32_t[::1] columns, int64_t width,
               int64_t skip, value_t[::1] out, double shift):
     """Fill `out` with the values of the pairs (row, column) that are positions, row after row, `width` a row.
 
     Rows and columns are taken in the order given, after leaving out the first `skip` pairs. The pair is
-    `here[start[a] + b]` from column from_column[a] on, and before it `-there[turned_start[b] + a]`.
+    `here[start[a] + b]` from column from_column[a] on, and before it `-there[transposed_start[b] + a]`.
     """
     cdef int64_t n = 0, size = out.shape[0], i, j, left
     cdef int32_t a, b
@@ -95,7 +95,7 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
                 if b >= from_column[a]:
                     out[n] = here[start[a] + b] + <value_t>shift
                 else:
-                    out[n] = -there[turned_start[b] + a] + <value_t>shift
+                    out[n] = -there[transposed_start[b] + a] + <value_t>shift
                 n += 1
     return n
 

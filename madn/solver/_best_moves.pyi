@@ -7,7 +7,7 @@ def fill_captures(
     L: NDArray[Any],
     R: NDArray[Any],
     start: NDArray[np.int64],
-    turned: NDArray[np.uint64],
+    facing: NDArray[np.uint64],
     square_first: NDArray[np.int32],
     holder: NDArray[np.int32],
     captured: NDArray[np.int32],
@@ -19,7 +19,7 @@ def fill_captures(
 def choose(
     bases: list[tuple[NDArray[Any], NDArray[Any]]],
     start: NDArray[np.int64],
-    turned: NDArray[np.uint64],
+    facing: NDArray[np.uint64],
     first: NDArray[np.int32],
     kind: NDArray[np.int8],
     offset: NDArray[np.int64],

@@ -16,7 +16,7 @@ cdef class Component:
     cdef Tables t
     cdef list kept               # keeps the arrays alive that the tables point into
     cdef bint wide
-    cdef readonly object homes   # what captures lead to: all that a sweep keeps for the next
+    cdef readonly object after_capture   # what captures lead to: all that a sweep keeps for the next
     cdef object L, R, scratch, aside, in_order
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
@@ -52,16 +52,19 @@ cdef class Component:
         t.row_count = self.int8(np.diff(rows.moves.first))
         t.row_kind = self.int8(rows.moves.kind)
         t.row_offset = self.int64(row_offset)
-        t.row_loss = self.int8(2 * rows.moves.lost + rows.moves.lost_six)
+        t.row_turn = self.int8(rows.moves.turn)
+        t.row_turns = self.turns(rows.moves.turns)
         t.row_pips = self.int32(rows.pips)
-        t.row_turned = self.uint64(rows.turned)
-        t.row_home = self.int32(rows.boxed_index[rows.without].ravel())
+        t.row_facing = self.uint64(rows.facing)
+        t.row_captured = self.int32(rows.boxed_index[rows.without].ravel())
         t.row_boxed = self.int32(rows.boxed_index)
         t.col_first = self.int32(columns.moves.first[::6])
         t.col_count = self.int8(np.diff(columns.moves.first))
         t.col_kind = self.int8(columns.moves.kind)
         t.col_offset = self.int32(column_offset)
-        t.col_loss = self.int8(2 * columns.moves.lost + columns.moves.lost_six)
+        t.col_turn = self.int8(columns.moves.turn)
+        t.col_turns = self.turns(columns.moves.turns)
+        t.kinds_of_turns = len(columns.moves.turns)
         t.col_masks = self.uint64(columns.masks)
         t.slot = self.int32(slot)
         states = columns.holders
@@ -75,10 +78,10 @@ cdef class Component:
         t.boxed_with = self.int32(columns.boxed_with.ravel())
         earliest = np.maximum(rows.pips[rows.boxed] - t.squares, 0) if mirrored else np.zeros(len(rows.boxed), int)
         lengths = columns.size - columns.class_start[earliest].astype(np.int64)
-        t.home_class = self.int32(earliest)
-        t.home_start = self.int64(np.cumsum(lengths) - columns.size)
-        self.homes = np.zeros(2 * int(lengths.sum()) + LANES, L.dtype)
-        t.homes = self.address(self.homes)
+        t.capture_class = self.int32(earliest)
+        t.capture_start = self.int64(np.cumsum(lengths) - columns.size)
+        self.after_capture = np.zeros(2 * int(lengths.sum()) + LANES, L.dtype)
+        t.after_capture = self.address(self.after_capture)
         t.exit_row = 0
         t.refill = refill
         for kind in range(MAX_KINDS):
@@ -97,6 +100,14 @@ cdef class Component:
         self.largest_strip = int(sizes.max())
         self.columns = columns.size
         self.in_order = np.arange(self.largest_strip, dtype=np.int32)
+
+    cdef const TurnWeights* turns(self, kinds) except NULL:
+        if len(kinds) > MAX_TURNS:
+            raise ValueError(f"{len(kinds)} kinds of turns are more than {MAX_TURNS}")
+        cdef const double[:, ::1] view = np.array(
+            [(turn.unit, turn.wait, turn.total - turn.again, 6 / turn.total) for turn in kinds])
+        self.kept.append(view)
+        return <const TurnWeights*>&view[0, 0]
 
     cdef const int32_t* int32(self, array) except NULL:
         cdef const int32_t[::1] view = with_room(array, np.int32)
@@ -145,7 +156,7 @@ cdef class Component:
         else:
             restore_strip[int32_t](self, strip, self.L, self.R)
 
-    def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double bias=0.0):
+    def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double rounding=0.0):
         """Pass over strips first..end-1 and return what was found, in stored units.
 
         A sweep returns (largest change of what captures lead to, positions computed). An examination, which changes
@@ -158,9 +169,9 @@ cdef class Component:
             self.aside = np.zeros((2, 2, self.most_chunks if self.t.mirrored else 1, self.largest_strip * LANES), dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
-                                      skip_below, bias)
+                                      skip_below, rounding)
         return run_strips[int32_t](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
-                                   skip_below, bias)
+                                   skip_below, rounding)
 
 
 cdef restore_strip(Component c, int strip, value_t[::1] L, value_t[::1] R):
@@ -169,7 +180,7 @@ cdef restore_strip(Component c, int strip, value_t[::1] L, value_t[::1] R):
     with nogil:
         for g in range(t.groups):
             old_row_captures(t, first, rows, g, t.col_class[strip] if t.mirrored else 0, &L[0], &R[0])
-        restore_homes(t, strip, &L[0], &R[0])
+        restore_after_capture(t, strip, &L[0], &R[0])
 
 
 def with_room(array, dtype):
@@ -211,7 +222,7 @@ cdef void prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Jo
 
 
 cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, :, ::1] aside,
-                int first, int end, int threads, bint examining, double skip_below, double bias):
+                int first, int end, int threads, bint examining, double skip_below, double rounding):
     cdef Tables* t = &c.t
     cdef double[:, ::1] by_strip = c.by_strip
     cdef const int32_t[::1] in_order = c.in_order
@@ -223,13 +234,13 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     cdef Findings total
     cdef Wave wave
     total.updates = 0
-    total.homes = 0
+    total.after_capture = 0
     total.residual.value = -1
     total.least.value = 2.0 ** 62
     total.most.value = -total.least.value
     like.examine = examining
     like.skip_below = skip_below
-    like.bias = bias
+    like.rounding = rounding
     workers = threads if <int64_t>chunks * c.columns >= <int64_t>SHARED * strips else 1
     cdef const int32_t[::1] first_task
     cdef const int32_t[::1] before
@@ -263,7 +274,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
                     run_tasks(t, &wave, &L[0], &R[0], &scratch[k, 0])
         for k in range(chunks):
             total.updates += wave.found[k].updates
-            total.homes = max(total.homes, wave.found[k].homes)
+            total.after_capture = max(total.after_capture, wave.found[k].after_capture)
             if wave.found[k].residual.value > total.residual.value:
                 total.residual = wave.found[k].residual
             if wave.found[k].least.value < total.least.value:
@@ -277,4 +288,4 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     if examining:
         return tuple([(e.value, e.row, e.column, e.column_moves)
                       for e in (total.residual, total.least, total.most)])
-    return total.homes, total.updates
+    return total.after_capture, total.updates

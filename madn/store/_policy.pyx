@@ -12,12 +12,11 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from madn._core cimport (
-    MAX_CHOICES, MAX_PIECES, OwnMove, Profile, RankTables, Ranking, decode, madn_popcount, own_moves, profile_at,
-    turned,
+    DIE, MAX_CHOICES, MAX_PIECES, Game, GameTables, OwnMove, Profile, decode, facing, finished, madn_popcount,
+    own_moves, profile_at,
 )
 
 cdef enum:
-    DIE = 6
     TABLES = 3
     SLOTS = 1 << 16
     NONE = 7                # in place of a move or a piece
@@ -125,11 +124,11 @@ cdef inline bint event(Model* model, Coder* coder, uint64_t about, const uint64_
     return bit
 
 
-cdef void set_side(Side* side, uint64_t own, const RankTables* t) noexcept nogil:
+cdef void set_side(Side* side, uint64_t own, const GameTables* t) noexcept nogil:
     cdef int roll, j, piece
     side.own = own
     for roll in range(1, DIE + 1):
-        side.count[roll] = own_moves(own, roll, t.squares, t.pieces, side.moves[roll])
+        side.count[roll] = own_moves(t, own, roll, side.moves[roll])
         if side.count[roll] < 2:
             side.count[roll] = 0
         for j in range(MAX_CHOICES):
@@ -140,7 +139,7 @@ cdef void set_side(Side* side, uint64_t own, const RankTables* t) noexcept nogil
             side.move[roll][piece] = <uint8_t>j
 
 
-cdef void set_places(const RankTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
+cdef void set_places(const GameTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
     """The places of the other's main pieces, lowest first, from their rank."""
     cdef int k, place = t.squares - profile.m1
     for k in range(profile.m2, 0, -1):
@@ -160,7 +159,7 @@ cdef inline void next_places(int pieces, int* places) noexcept nogil:
     places[k] += 1
 
 
-cdef inline void find_lags(const RankTables* t, int pieces, const int* places, int64_t* lags) noexcept nogil:
+cdef inline void find_lags(const GameTables* t, int pieces, const int* places, int64_t* lags) noexcept nogil:
     """How many positions before this one the other's first pieces stand one place lower; 0 if they cannot."""
     cdef int k, below = -1
     for k in range(NEIGHBOURS):
@@ -178,7 +177,7 @@ cdef inline uint64_t one_to_six(uint64_t squares) noexcept nogil:
     return squares | squares << 2
 
 
-cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder, uint8_t* choices) noexcept nogil:
+cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder, uint8_t* choices) noexcept nogil:
     """Code all decisions of a block; `choices` holds those of each position and roll, or receives them.
 
     Returns the number of decisions, or -1 if there is no memory.
@@ -193,7 +192,7 @@ cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder
     cdef int64_t i, row = profile.affm, decisions = 0, rank = (first - profile.first) % row - 1
     cdef int64_t lags[NEIGHBOURS]
     cdef int places[MAX_PIECES]
-    cdef uint64_t own, other, main2, hit, reach, ahead, finish = (<uint64_t>1 << t.pieces) - 1
+    cdef uint64_t own, other, main2, hit, reach, ahead
     cdef Side side
     cdef int k, roll, last
     for k in range(TABLES):
@@ -213,14 +212,14 @@ cdef int64_t run(const RankTables* t, int64_t first, int64_t count, Coder* coder
         else:
             next_places(profile.m2, places)
         decode(t, first + i, &own, &other)
-        if own >> t.squares == finish or other >> t.squares == finish:
+        if finished(t, own) or finished(t, other):
             continue
         if own != side.own:
             set_side(&side, own, t)
         find_lags(t, profile.m2, places, lags)
         main2 = other & t.main
-        hit = turned(main2, t.squares)
-        reach = turned(one_to_six(main2), t.squares)
+        hit = facing(t, main2)
+        reach = facing(t, one_to_six(main2))
         ahead = hit >> 1 | hit >> 2 | hit >> 3 | hit >> 4 | hit >> 5 | hit >> 6
         if madn_popcount(other) < t.pieces:
             reach |= <uint64_t>1 << (t.squares // 2)
@@ -270,19 +269,19 @@ cdef inline int decide(Model* model, Coder* coder, const Side* side, int roll, i
     return side.piece[roll][k]
 
 
-def encode(Ranking ranking, int64_t first, const uint8_t[:, ::1] choices):
+def encode(Game game not None, int64_t first, const uint8_t[:, ::1] choices):
     """Return the bytes that stand for the choices of the positions from `first` on, and how many there are."""
     cdef int64_t count = choices.shape[0], decisions
-    check(ranking, first, count, choices.shape[1])
+    check(game, first, count, choices.shape[1])
     known = np.array(choices)      # `run` writes back what it was given
     cdef uint8_t[:, ::1] view = known
-    data = np.empty(64 + count * DIE * (ranking.tables.pieces - 1) * 3 // 2, np.uint8)      # 12 bits an event
+    data = np.empty(64 + count * DIE * (game.tables.pieces - 1) * 3 // 2, np.uint8)      # 12 bits an event
     cdef uint8_t[::1] out = data
     cdef Coder coder
     memset(&coder, 0, sizeof(coder))
     coder.high, coder.encoding, coder.data, coder.size = 0xFFFFFFFF, True, &out[0], out.shape[0]
     with nogil:
-        decisions = run(&ranking.tables, first, count, &coder, &view[0, 0])
+        decisions = run(&game.tables, first, count, &coder, &view[0, 0])
     if decisions < 0:
         raise MemoryError
     for k in range(4):
@@ -290,11 +289,11 @@ def encode(Ranking ranking, int64_t first, const uint8_t[:, ::1] choices):
     return data[:coder.at + 4].tobytes(), decisions
 
 
-def decode_into(Ranking ranking, int64_t first, const uint8_t[::1] data, uint8_t[:, ::1] out):
+def decode_into(Game game not None, int64_t first, const uint8_t[::1] data, uint8_t[:, ::1] out):
     """Fill `out` with the choices that `encode` was given; returns how many there are, -1 if the bytes do not fit."""
     cdef int64_t count = out.shape[0], decisions
     cdef int k
-    check(ranking, first, count, out.shape[1])
+    check(game, first, count, out.shape[1])
     if data.shape[0] < 4:
         return -1
     cdef Coder coder
@@ -304,14 +303,14 @@ def decode_into(Ranking ranking, int64_t first, const uint8_t[::1] data, uint8_t
         coder.code = coder.code << 8 | data[k]
     with nogil:
         memset(&out[0, 0], 0, count * DIE)
-        decisions = run(&ranking.tables, first, count, &coder, &out[0, 0])
+        decisions = run(&game.tables, first, count, &coder, &out[0, 0])
     if decisions < 0:
         raise MemoryError
     return decisions if coder.at == coder.size else -1
 
 
-cdef int check(Ranking ranking, int64_t first, int64_t count, int64_t rolls) except -1:
-    cdef const RankTables* t = &ranking.tables
+cdef int check(Game game, int64_t first, int64_t count, int64_t rolls) except -1:
+    cdef const GameTables* t = &game.tables
     if count < 1 or rolls != DIE or first < 0 or first + count > t.positions \
             or profile_at(t, first) != profile_at(t, first + count - 1):
         raise ValueError("not positions of one profile")

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def count(
-    turned: NDArray[np.uint64],
+    facing: NDArray[np.uint64],
     row_class: NDArray[np.int32],
     masks: NDArray[np.uint64],
     col_class: NDArray[np.int32],
@@ -15,7 +15,7 @@ def pack(
     L: NDArray[Any],
     R: NDArray[Any],
     start: NDArray[np.int64],
-    turned: NDArray[np.uint64],
+    facing: NDArray[np.uint64],
     masks: NDArray[np.uint64],
     row: int,
     end: int,
@@ -29,7 +29,7 @@ def unpack(
     L: NDArray[Any] | None,
     R: NDArray[Any] | None,
     start: NDArray[np.int64],
-    turned: NDArray[np.uint64],
+    facing: NDArray[np.uint64],
     masks: NDArray[np.uint64],
     row: int,
     end: int,

@@ -2,7 +2,10 @@
 
 from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
 
-from madn._core cimport OwnMove, RankTables, encode, madn_highest, madn_lowest, madn_popcount, turned
+from madn._core cimport (
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, facing, left_after, madn_highest, madn_lowest,
+    madn_popcount, rolls_again,
+)
 
 cdef enum:
     MOST_RULES = 32
@@ -28,34 +31,35 @@ cdef struct Chooser:
     int8_t feature[MOST_RULES]
     int8_t sign[MOST_RULES]        # 1 prefers, -1 avoids
     bint draws                     # every move that is left, or only the one furthest along
-    const RankTables* tables       # with values by ID (one of the two): takes the best move, without rules
-    const double* values
+    const GameTables* game
+    const double* values           # by ID (one of the two): takes the best move, without rules
     const uint32_t* coarse         # multiples of 2^-32
+    double tie                     # values that differ by no more than this are equal
 
 
 cdef inline int opposite(int square, int S) noexcept nogil:
     return square + S // 2 if square < S // 2 else square - S // 2
 
 
-cdef inline int threats(int square, uint64_t other, int S, int P) noexcept nogil:
+cdef inline int threats(const GameTables* game, int square, uint64_t other) noexcept nogil:
     """How many pieces of the other side could capture on this square with one roll."""
     cdef int theirs
     cdef uint64_t behind
-    if square >= S:
+    if square >= game.squares:
         return 0
-    theirs = opposite(square, S)
+    theirs = opposite(square, game.squares)
     if theirs == 0:
-        return madn_popcount(other) < P
-    behind = (<uint64_t>63 << (theirs - 6)) if theirs >= 6 else (<uint64_t>1 << theirs) - 1
+        return madn_popcount(other) < game.pieces
+    behind = (<uint64_t>63 << (theirs - DIE)) if theirs >= DIE else (<uint64_t>1 << theirs) - 1
     return madn_popcount(other & behind)
 
 
-cdef inline int feature_of(int feature, const OwnMove* move, uint64_t other, uint64_t foes, int S,
-                           int P) noexcept nogil:
+cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* move, uint64_t other,
+                           uint64_t foes) noexcept nogil:
     """The number `madn/features.py` gives; `foes` is the other side's main field in the mover's numbers."""
-    cdef int start = move.start, end = move.end, total
+    cdef int start = move.start, end = move.end, S = game.squares, total
     cdef uint64_t landing = <uint64_t>1 << end, rest
-    cdef uint64_t left = other & ~turned(landing, S)
+    cdef uint64_t left = left_after(game, move, other)
     if feature == CAPTURE:
         return (foes & landing) != 0
     elif feature == LOOT:
@@ -69,25 +73,25 @@ cdef inline int feature_of(int feature, const OwnMove* move, uint64_t other, uin
     elif feature == INSIDE:
         return start >= S
     elif feature == DANGER:
-        return threats(end, left, S, P)
+        return threats(game, end, left)
     elif feature == RESCUE:
-        return 0 if start < 0 else threats(start, other, S, P)
+        return 0 if start < 0 else threats(game, start, other)
     elif feature == EXPOSED:
-        rest = move.after & ((<uint64_t>1 << S) - 1)
+        rest = move.after & game.main
         total = 0
         while rest:
-            total += threats(madn_lowest(rest), left, S, P) > 0
+            total += threats(game, madn_lowest(rest), left) > 0
             rest &= rest - 1
         return total
     elif feature == CHASE:
         return madn_popcount(foes & (<uint64_t>126 << end))
     elif feature == SPREAD:
-        rest = move.after & ((<uint64_t>1 << S) - 1)
+        rest = move.after & game.main
         return madn_highest(rest) - madn_lowest(rest) if rest else 0
     elif feature == SEEMING_CAPTURE:
         rest = (other >> S) << (S // 2)
         rest |= foes | rest >> S
-        if madn_popcount(other) < P:
+        if madn_popcount(other) < game.pieces:
             rest |= <uint64_t>1 << (S // 2 - 1)
         return end < S and (rest & landing) != 0
     else:    # SEEMING_PASSING
@@ -97,38 +101,33 @@ cdef inline int feature_of(int feature, const OwnMove* move, uint64_t other, uin
         return (other & rest & ~((<uint64_t>2 << ((start + S // 2) % S)) - 1)) != 0
 
 
-cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll,
-                               int S) noexcept nogil:
+cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll) noexcept nogil:
     """The mover's winning probability after a move, from the table of values."""
-    cdef uint64_t left = other & ~turned(<uint64_t>1 << move.end, S)
-    cdef int64_t id = encode(c.tables, move.after, left) if roll == 6 else encode(c.tables, left, move.after)
+    cdef uint64_t left = left_after(c.game, move, other)
+    cdef int64_t id = encode(c.game, move.after, left) if rolls_again(roll) else encode(c.game, left, move.after)
     cdef double win = c.values[id] if c.values != NULL else c.coarse[id] * 2.0 ** -32
-    return win if roll == 6 else 1 - win
+    return win if rolls_again(roll) else 1 - win
 
 
-cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, int S, int P, const OwnMove* moves,
-                             int n) noexcept nogil:
+cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const OwnMove* moves, int n) noexcept nogil:
     """Which of n > 0 legal moves the player takes, each as likely: bit k for moves[k]."""
     cdef uint32_t alive = (<uint32_t>1 << n) - 1, better
     cdef uint64_t foes
     cdef int i, k, value, most = 0
-    cdef double win, best = -1
+    cdef double wins[MAX_CHOICES]
     if n == 1:
         return 1
-    if c.tables != NULL:
-        for k in range(n - 1, -1, -1):    # between equal moves the piece furthest along
-            win = value_after(c, &moves[k], other, roll, S)
-            if win > best:
-                best = win
-                alive = <uint32_t>1 << k
-        return alive
-    foes = turned(other, S)
+    if c.values != NULL or c.coarse != NULL:
+        for k in range(n):
+            wins[k] = value_after(c, &moves[k], other, roll)
+        return <uint32_t>1 << best_option(wins, n, c.tie)
+    foes = facing(c.game, other)
     for i in range(c.count):
         better = 0
         for k in range(n):
             if not (alive >> k) & 1:
                 continue
-            value = c.sign[i] * feature_of(c.feature[i], &moves[k], other, foes, S, P)
+            value = c.sign[i] * feature_of(c.game, c.feature[i], &moves[k], other, foes)
             if better == 0 or value > most:
                 most = value
                 better = <uint32_t>1 << k
@@ -140,8 +139,7 @@ cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, int S, 
     return alive if c.draws else <uint32_t>1 << madn_highest(alive)
 
 
-cdef class Policy:
+cdef class CompiledPlayer:
     cdef Chooser chooser
-    cdef readonly int pieces
-    cdef readonly int squares
+    cdef readonly Game game
     cdef object kept          # what the pointers point into

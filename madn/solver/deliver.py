@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn import _readout
 from madn.errors import ResourceError
-from madn.solver.best import Captures
+from madn.solver import _reorder
+from madn.solver.best_moves import Captures, Choices, Whole, Window
 from madn.solver.census import PARTS, Census
-from madn.solver.choices import Choices, Whole, Window
 from madn.solver.components import DTYPE, HALF, Matrices
-from madn.solver.delivery import Band, Part, Receiver, deliver, first_of, groups_of
 from madn.solver.footprint import rows_at_hand
+from madn.solver.id_order import Band, Part, Receiver, deliver, first_of, groups_of
 from madn.solver.plan import BASE_MEMORY, ITEM
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.scratch import Scratch
@@ -78,7 +77,7 @@ class HandOver:
                 self.receiver.take(run.first, run.size, run.first, values)
                 if self.receiver.wants_choices(run.first):
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
-        self.receiver.settle()
+        self.receiver.flush()
 
     def _wins(self, pair: tuple[int, int]) -> dict[str, float]:
         """The winning probabilities of the boards that are reported, as far as they are in this component."""
@@ -94,12 +93,12 @@ class HandOver:
             if self.shift:
                 part.values[:] += self.shift
             census.positions += len(part.values)
-            _readout.count_values(part.values, counts)
+            _reorder.count_values(part.values, counts)
             if self.receiver:
                 self.receiver.take(part.run.first, part.run.size, part.first, part.values)
 
         dtype = DTYPE[self.plan.representation]
-        settle = self.receiver.settle if self.receiver else lambda: None
+        flush = self.receiver.flush if self.receiver else lambda: None
         room = self._room(own, other, False)
         with self._rows(own, other, room) as load:
 
@@ -109,7 +108,7 @@ class HandOver:
                     tell((VALUES if self.plan.census else 1.0) * band.done(number + 1))
 
             groups = groups_of(self.zones, mine, theirs)
-            deliver(self.zones, mine, theirs, groups, value_rows, dtype, room, self.plan.threads, values, settle)
+            deliver(self.zones, mine, theirs, groups, value_rows, dtype, room, self.plan.threads, values, flush)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
         if self.plan.census:
             self._hand_over_choices(own, other, census, tell)
@@ -150,7 +149,7 @@ class HandOver:
             def words(part: Part) -> None:
                 receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
 
-            deliver(zones, mine, theirs, groups, word_rows, np.uint16, room, threads, words, receiver.settle)
+            deliver(zones, mine, theirs, groups, word_rows, np.uint16, room, threads, words, receiver.flush)
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:

@@ -9,63 +9,62 @@ import numpy as np
 from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
-from madn._core cimport MAX_CHOICES, OwnMove, RankTables, Ranking, decode, encode, is_position, own_moves, turned
+from madn._core cimport (
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, decode, encode, finished, is_position, left_after,
+    own_moves, rolls_again,
+)
 
-cdef enum:
-    DIE = 6
-
-
-def options(Ranking ranking, uint64_t own, uint64_t other, int roll):
+def options(Game game not None, uint64_t own, uint64_t other, int roll):
     """Return the moves of one position as (start, end, captures, own, other, ID), by ascending start.
 
     `own`, `other` and the ID are the board that the next player to roll sees; start -1 is the box. An empty list
     is a lost turn.
     """
-    cdef const RankTables* t = &ranking.tables
+    cdef const GameTables* t = &game.tables
     cdef OwnMove moves[MAX_CHOICES]
     cdef uint64_t left, mine
     cdef int j
     if not 1 <= roll <= DIE or not is_position(t, own, other):
         raise ValueError("not a position and a roll")
     found = []
-    for j in range(own_moves(own, roll, t.squares, t.pieces, moves)):
+    for j in range(own_moves(t, own, roll, moves)):
         mine = moves[j].after
-        left = other & ~turned(mine, t.squares)      # a piece that was hit is gone
-        if roll == DIE:
+        left = left_after(t, &moves[j], other)
+        if rolls_again(roll):
             found.append((moves[j].start, moves[j].end, left != other, mine, left, encode(t, mine, left)))
         else:
             found.append((moves[j].start, moves[j].end, left != other, left, mine, encode(t, left, mine)))
     return found
 
 
-def successors(Ranking ranking, int64_t first, int64_t[:, :, ::1] out):
+def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out):
     """Fill `out` with the IDs of the boards after every move of every decision; -1 where there is none.
 
     `out[i, r - 1, j]` is for the position `first + i`, roll r and legal move j.
     """
-    cdef const RankTables* t = &ranking.tables
+    cdef const GameTables* t = &game.tables
     if out.shape[1] != DIE or out.shape[2] != t.pieces or first < 0 or first + out.shape[0] > t.positions:
         raise ValueError("not an array for positions of this game")
     with nogil:
         list_successors(t, first, out)
 
 
-cdef void list_successors(const RankTables* t, int64_t first, int64_t[:, :, ::1] out) noexcept nogil:
+cdef void list_successors(const GameTables* t, int64_t first, int64_t[:, :, ::1] out) noexcept nogil:
     cdef Py_ssize_t i
     cdef int roll, j, count
-    cdef uint64_t own, other, left, finish = (<uint64_t>1 << t.pieces) - 1
+    cdef uint64_t own, other, left
     cdef OwnMove moves[MAX_CHOICES]
     for i in range(out.shape[0]):
         decode(t, first + i, &own, &other)
         for roll in range(1, DIE + 1):
             count = 0
-            if own >> t.squares != finish and other >> t.squares != finish:
-                count = own_moves(own, roll, t.squares, t.pieces, moves)
+            if not finished(t, own) and not finished(t, other):
+                count = own_moves(t, own, roll, moves)
             if count < 2:
                 count = 0
             for j in range(count):
-                left = other & ~turned(moves[j].after, t.squares)
-                if roll == DIE:
+                left = left_after(t, &moves[j], other)
+                if rolls_again(roll):
                     out[i, roll - 1, j] = encode(t, moves[j].after, left)
                 else:
                     out[i, roll - 1, j] = encode(t, left, moves[j].after)
@@ -145,19 +144,7 @@ cdef class Places:
 
 cdef inline double mover(double win, int roll) noexcept nogil:
     """The mover's winning probability from that of the side that rolls next."""
-    return win if roll == DIE else 1.0 - win
-
-
-cdef inline int best(const double* wins, int count, double tie) noexcept nogil:
-    """The last of those that come within `tie` of the largest: the move that starts on the highest square."""
-    cdef int j
-    cdef double most = wins[0]
-    for j in range(1, count):
-        most = max(most, wins[j])
-    for j in range(count - 1, 0, -1):
-        if most - wins[j] <= tie:
-            return j
-    return 0
+    return win if rolls_again(roll) else 1.0 - win
 
 
 def choose(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double tie, uint8_t[:, ::1] out):
@@ -173,7 +160,7 @@ def choose(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double ti
         for i in range(ids.shape[0]):
             for roll in range(1, DIE + 1):
                 count = moves_of(ids, wins, i, roll, found)
-                out[i, roll - 1] = <uint8_t>best(found, count, tie) if count else 0
+                out[i, roll - 1] = <uint8_t>best_option(found, count, tie) if count else 0
                 decisions += count > 0
     return decisions
 
@@ -199,7 +186,7 @@ def losses(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double ze
                     for j in range(count):
                         rounded[j] = mover(zero + rint((wins[i, roll - 1, j] - zero) * scale) / scale, roll)
                         most = max(most, found[j])
-                    lost = lost + (most - found[best(rounded, count, 0.0)])
+                    lost = lost + (most - found[best_option(rounded, count, 0.0)])
             out[i] = lost / DIE
 
 

@@ -14,18 +14,18 @@ ctypedef fused value_t:
     double
 
 
-def count(const uint64_t[::1] turned, const int32_t[::1] row_class, const uint64_t[::1] masks,
+def count(const uint64_t[::1] facing, const int32_t[::1] row_class, const uint64_t[::1] masks,
           const int32_t[::1] col_class, bint mirrored, int threads):
     """[i, j]: how many pairs of row class i and column class j are positions; mirrored: only j >= i."""
     cdef int strips = row_class.shape[0] - 1, classes = col_class.shape[0] - 1, i
     out = np.zeros((strips, classes), np.int64)
     cdef int64_t[:, ::1] counts = out
     for i in prange(strips, nogil=True, num_threads=threads, schedule="dynamic"):
-        count_strip(turned, row_class[i], row_class[i + 1], masks, col_class, i if mirrored else 0, counts[i])
+        count_strip(facing, row_class[i], row_class[i + 1], masks, col_class, i if mirrored else 0, counts[i])
     return out
 
 
-cdef void count_strip(const uint64_t[::1] turned, int row, int end, const uint64_t[::1] masks,
+cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64_t[::1] masks,
                       const int32_t[::1] col_class, int first, int64_t[::1] counts) noexcept nogil:
     cdef int a, b, j
     cdef int64_t n
@@ -33,11 +33,11 @@ cdef void count_strip(const uint64_t[::1] turned, int row, int end, const uint64
         for j in range(first, col_class.shape[0] - 1):
             n = 0
             for b in range(col_class[j], col_class[j + 1]):
-                n += (masks[b] & turned[a]) == 0
+                n += (masks[b] & facing[a]) == 0
             counts[j] += n
 
 
-def pack(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] turned,
+def pack(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] facing,
          const uint64_t[::1] masks, int row, int end, const int32_t[::1] col_class, int first,
          const int64_t[::1] counts, value_t[::1] out):
     """Write the tiles of rows row..end-1 and the column classes from `first` on to `out`; return their length."""
@@ -45,20 +45,20 @@ def pack(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, c
     cdef int64_t at = 0
     with nogil:
         for j in range(first, col_class.shape[0] - 1):
-            pack_tile(L, start, turned, masks, row, end, col_class[j], col_class[j + 1], &out[at])
-            pack_tile(R, start, turned, masks, row, end, col_class[j], col_class[j + 1], &out[at + counts[j]])
+            pack_tile(L, start, facing, masks, row, end, col_class[j], col_class[j + 1], &out[at])
+            pack_tile(R, start, facing, masks, row, end, col_class[j], col_class[j + 1], &out[at + counts[j]])
             out[at + 2 * counts[j]] = 0
             at += 2 * counts[j] + 1
     return at
 
 
-cdef void pack_tile(const value_t[::1] matrix, const int64_t[::1] start, const uint64_t[::1] turned,
+cdef void pack_tile(const value_t[::1] matrix, const int64_t[::1] start, const uint64_t[::1] facing,
                     const uint64_t[::1] masks, int row, int end, int c0, int c1, value_t* out) noexcept nogil:
     cdef int a, b
     cdef int64_t k = 0, at
     cdef uint64_t squares
     for a in range(row, end):
-        squares = turned[a]
+        squares = facing[a]
         at = start[a]
         for b in range(c0, c1):
             out[k] = matrix[at + b]
@@ -66,7 +66,7 @@ cdef void pack_tile(const value_t[::1] matrix, const int64_t[::1] start, const u
 
 
 def unpack(const value_t[::1] packed, value_t[::1] L, value_t[::1] R, const int64_t[::1] start,
-           const uint64_t[::1] turned, const uint64_t[::1] masks, int row, int end, const int32_t[::1] col_class,
+           const uint64_t[::1] facing, const uint64_t[::1] masks, int row, int end, const int32_t[::1] col_class,
            int first, int last, const int64_t[::1] counts):
     """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value.
 
@@ -78,22 +78,22 @@ def unpack(const value_t[::1] packed, value_t[::1] L, value_t[::1] R, const int6
     with nogil:
         for j in range(first, last):
             if left:
-                unpack_tile(&packed[at], L, start, turned, masks, row, end, col_class[j], col_class[j + 1])
+                unpack_tile(&packed[at], L, start, facing, masks, row, end, col_class[j], col_class[j + 1])
             if right:
-                unpack_tile(&packed[at + counts[j]], R, start, turned, masks, row, end, col_class[j],
+                unpack_tile(&packed[at + counts[j]], R, start, facing, masks, row, end, col_class[j],
                             col_class[j + 1])
             at += 2 * counts[j] + 1
     return at
 
 
 cdef void unpack_tile(const value_t* packed, value_t[::1] matrix, const int64_t[::1] start,
-                      const uint64_t[::1] turned, const uint64_t[::1] masks, int row, int end, int c0,
+                      const uint64_t[::1] facing, const uint64_t[::1] masks, int row, int end, int c0,
                       int c1) noexcept nogil:
     cdef int a, b
     cdef int64_t k = 0, at
     cdef uint64_t squares
     for a in range(row, end):
-        squares = turned[a]
+        squares = facing[a]
         at = start[a]
         for b in range(c0, c1):
             matrix[at + b] = packed[k]

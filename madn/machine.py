@@ -1,0 +1,54 @@
+"""Facts about this computer: threads, memory, disk, and which build of a kernel its processor runs."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from madn._machine import compiler, has_avx2, max_threads, openmp
+
+__all__ = [
+    "available_memory",
+    "compiler",
+    "fastest_build",
+    "free_disk",
+    "has_avx2",
+    "openmp",
+    "usable_threads",
+]
+
+Build = TypeVar("Build")
+
+
+def usable_threads() -> int:
+    """The processors this process may use, or OMP_NUM_THREADS; 1 in a build without OpenMP."""
+    return max_threads()
+
+
+def available_memory() -> int | None:
+    """The memory that can be had without swapping, in bytes; None where the system does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def free_disk(directory: str | os.PathLike[str]) -> int:
+    """The bytes that can still be written to the disk of a directory."""
+    return shutil.disk_usage(directory).free
+
+
+def fastest_build(builds: Mapping[str, Build]) -> str:
+    """The name of the fastest of these builds of a kernel: `avx2` if it is there, else `portable`.
+
+    MADN_KERNELS=portable asks for the plain one.
+    """
+    wanted = os.environ.get("MADN_KERNELS", "avx2")
+    return wanted if wanted in builds else "portable"
