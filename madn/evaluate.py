@@ -22,8 +22,8 @@ from madn.machine import available_memory, usable_threads
 from madn.match import FINE_POSITIONS, compiled
 from madn.players import Player
 from madn.rules import DIE, Rules
-from madn.solver.components import finish_zones
 from madn.solver.footprint import component_positions, side_size
+from madn.solver.graph import finish_zones
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3

@@ -1,8 +1,10 @@
 """Facts about this computer: threads, memory, disk, and which build of a kernel its processor runs."""
 
 import os
+import platform
 import shutil
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
@@ -16,6 +18,7 @@ __all__ = [
     "has_avx2",
     "openmp",
     "usable_threads",
+    "versions",
 ]
 
 Build = TypeVar("Build")
@@ -52,3 +55,13 @@ def fastest_build(builds: Mapping[str, Build]) -> str:
     """
     wanted = os.environ.get("MADN_KERNELS", "avx2")
     return wanted if wanted in builds else "portable"
+
+
+def versions() -> dict[str, str]:
+    """What computes here: the versions of madn, Python and numpy, and the compiler of the kernels."""
+    return {
+        "madn": version("madn"),
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "compiler": compiler(),
+    }

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from madn import Board, Rules
-from madn.solver.components import column_groups, components, finish_zones, ring_size
 from madn.solver.footprint import side_size
+from madn.solver.graph import components, finish_zones
 from madn.solver.sides import TERMINAL, Side
+from madn.solver.tables import column_groups, ring_size
 
 GAMES = [Rules(1, 8), Rules(2, 10), Rules(3, 8), Rules(4, 8), Rules(2, 40)]
 

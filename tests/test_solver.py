@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 from madn import Board, ResourceError, Rules
 from madn._core import Game
-from madn.solver import PlanError, Solution, components, estimate, make_plan, solve, thesis, tiles
+from madn.solver import PlanError, Solution, components, convergence, estimate, kernels, make_plan, solve, thesis
 from madn.solver.footprint import component_positions
+from madn.solver.graph import components as all_components
 from madn.solver.kernels import SWEEP_BUILDS
+from madn.solver.numbers import FIXED32, FLOAT64, Rounding
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
 KERNELS = SWEEP_BUILDS
@@ -34,8 +36,8 @@ def values_of(solution: Solution) -> np.ndarray:
 
 def small_plan(rules: Rules, representation: str, **changes):
     """A plan in either representation, whatever the size of the game would choose."""
-    tolerance = {"float64": 1e-15, "fixed32": 1e-8}[representation]
-    return replace(make_plan(rules), representation=representation, tolerance=tolerance, **changes)
+    kept = {"float64": FLOAT64, "fixed32": FIXED32}[representation]
+    return replace(make_plan(rules), representation=kept, tolerance=kept.finest, **changes)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +47,7 @@ def two_pieces() -> Solution:
 
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(components, "kernels", KERNELS[request.param])
+    monkeypatch.setattr(kernels, "sweep", KERNELS[request.param])
     return request.param
 
 
@@ -91,7 +93,7 @@ def test_two_pieces_by_the_thesis_method(two_pieces):
 def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
     seen = set()
     for name in sorted(KERNELS):
-        monkeypatch.setattr(components, "kernels", KERNELS[name])
+        monkeypatch.setattr(kernels, "sweep", KERNELS[name])
         for threads in (1, 2, 4):
             seen.add(values_of(solve(small_plan(rules, representation, threads=threads))).tobytes())
     assert len(seen) == 1
@@ -197,12 +199,14 @@ def test_any_stretch_of_ids_can_be_read(two_pieces, first, length):
 def test_unchanged_groups_are_left_alone(monkeypatch):
     """Fewer positions are computed than sweeps times positions; the residual still holds."""
     rules = Rules(2, 40)
-    monkeypatch.setattr(tiles, "can_stream", lambda *pair: False)  # in those that may be streamed nothing is left alone
+    monkeypatch.setattr(
+        convergence, "can_stream", lambda *pair: False
+    )  # in those that may be streamed nothing is left alone
     plan = replace(make_plan(rules, tolerance=1e-5), threads=1)
     solution = solve(plan)
     everything = sum(
         count * component_positions(rules, f, g)
-        for (f, g), (_, count) in zip(components.components(rules), solution.sweeps_per_component, strict=True)
+        for (f, g), (_, count) in zip(all_components(rules), solution.sweeps_per_component, strict=True)
     )
     assert solution.updates < 0.99 * everything
     assert solution.residual <= 1e-5
@@ -211,7 +215,7 @@ def test_unchanged_groups_are_left_alone(monkeypatch):
 
 
 def components_positions(rules: Rules) -> int:
-    return sum(component_positions(rules, f, g) for f, g in components.components(rules))
+    return sum(component_positions(rules, f, g) for f, g in all_components(rules))
 
 
 def test_directed_rounding_encloses_the_value(kernel):
@@ -219,14 +223,14 @@ def test_directed_rounding_encloses_the_value(kernel):
     rules, bounds = Rules(2, 12), []
     exits = solve(small_plan(rules, "fixed32")).values
     rows, columns = exits.sides[0], exits.sides[1]
-    for bias, start in ((-0.5, -(1 << 28)), (0.0, 0), (0.5, 1 << 28)):
-        component = components.Component(rows, columns, "fixed32", exits.solved)
-        component.matrices.L[:] = component.matrices.R[:] = start
-        while component.kernel.run(0, component.strips, 1, False, 0.0, bias)[0] > 0:
+    for rounding, start in ((Rounding.DOWN, -(1 << 28)), (Rounding.NEAREST, 0), (Rounding.UP, 1 << 28)):
+        component = components.InMemory(rows, columns, FIXED32, exits.solved)
+        component.values.L[:] = component.values.R[:] = start
+        while component.sweeper.run(0, component.strips, 1, False, 0.0, rounding.value)[0] > 0:
             pass
         free = (rows.facing[:, None] & columns.masks[None, :]) == 0
         size = rows.size * columns.size
-        both = [m[:size].reshape(rows.size, columns.size)[free] for m in (component.matrices.L, component.matrices.R)]
+        both = [m[:size].reshape(rows.size, columns.size)[free] for m in (component.values.L, component.values.R)]
         bounds.append(np.concatenate(both).astype(np.int64))
     lower, nearest, upper = bounds
     assert (lower <= nearest).all()
@@ -246,7 +250,7 @@ def test_plan_counts(pieces, count):
 def test_plan_of_the_standard_game():
     plan = make_plan(Rules(4))
     assert (plan.positions, plan.largest_component) == (16_053_053_985, 6_901_580_871)
-    assert plan.representation == "fixed32"
+    assert plan.representation is FIXED32
     assert plan.memory_bytes > 40e9
 
 
@@ -278,9 +282,9 @@ def test_memory_that_will_not_fit_is_refused_before_the_work():
 
 
 def test_three_pieces_plan_tolerances():
-    assert make_plan(Rules(3)).representation == "fixed32"
+    assert make_plan(Rules(3)).representation is FIXED32
     assert make_plan(Rules(3)).tolerance == 1e-6
-    assert make_plan(Rules(3), tolerance=1e-9).representation == "float64"
+    assert make_plan(Rules(3), tolerance=1e-9).representation is FLOAT64
 
 
 @pytest.mark.parametrize("method", ["tiles", "thesis"])
@@ -322,16 +326,16 @@ def test_a_pass_is_cut_into_short_slices(monkeypatch):
     """Ctrl-C is heard between two slices: method tiles, a few strips or a single one; method thesis, so many IDs."""
     monkeypatch.setattr(components, "SLICE", 500)
     monkeypatch.setattr(thesis, "SLICE", 500)
-    passes, cuts = components.Component.passes, []
+    passes, cuts = components.InMemory.passes, []
 
-    def noted(self, *settings):
+    def noted(self, *settings, **named):
         ends = [0]
-        for end, found in passes(self, *settings):
+        for end, found in passes(self, *settings, **named):
             ends.append(end)
             yield end, found
-        cuts.append((self.strip_slots(), ends))
+        cuts.append((self.strip_values(), ends))
 
-    monkeypatch.setattr(components.Component, "passes", noted)
+    monkeypatch.setattr(components.InMemory, "passes", noted)
     solve(make_plan(Rules(2, 10)))
     assert any(len(ends) > 3 for _, ends in cuts)
     for slots, ends in cuts:

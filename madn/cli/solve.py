@@ -1,22 +1,20 @@
 """Commands that solve a game, or say what solving it would need: `solve`, `plan`."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from madn.board import Board
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import columns, duration, game, json_option, plural, print_json, size
+from madn.cli.output import columns, duration, game, json_option, percent, plural, print_json, size
 from madn.cli.progress import ProgressBar
-from madn.cli.solved import named_boards, open_databases, provenance, result, result_table
 from madn.rules import Rules
 
 if TYPE_CHECKING:
     from madn.solver import Plan
-    from madn.store.receiver import Databases
-
-POLICY_BYTES = 0.2  # a position, at the most, in a database of best moves
+    from madn.solving import Result
 
 
 def solver_options(command: Function) -> Function:
@@ -104,84 +102,32 @@ def solve(
 
     Example: madn solve --pieces 2 --out two
     """
-    rules = Rules(pieces, squares)
-    for name, directory in (("--out", out), ("--policy", policy)):
-        if directory == "":
-            raise click.BadParameter("the name of a directory is missing", param_hint=f"'{name}'")
-    in_memory = settings["scratch"] is None
-    if out is not None and in_memory:
-        _check_out(out)
-    from madn import solver
+    from madn.solving import prepare
 
-    plan = solver.make_plan(rules, bits=bits, census=census or policy is not None, **settings)
-    plan.check_memory()
-    if out is not None and in_memory:
-        _check_out(out, plan.disk_bytes)
-    click.echo(columns(_plan_rows(plan)) + "\n", err=as_json)
-    found = _solve_in_memory(plan, out, as_json) if in_memory else _solve_from_disk(plan, out, policy, as_json)
-    if as_json:
-        print_json({**found, "out": out})
-    elif out is not None:
-        click.echo(f"\nThe database is in {out}")
-
-
-def _solve_in_memory(plan: "Plan", out: str | None, as_json: bool) -> dict[str, Any]:
-    """Solve, then write the database."""
-    from madn import solver
-    from madn.store import Rounded, write_database
-
+    job = prepare(Rules(pieces, squares), out, bits=bits, policy=policy, census=census, **settings)
+    click.echo(columns(_plan_rows(job.plan)) + "\n", err=as_json)
     with ProgressBar("solving") as bar:
-        solution = solver.solve(plan, bar)
-    if not as_json:
-        click.echo(result_table(result(solution)))
-    if out is not None:
-        with ProgressBar("writing") as bar:
-            source = solution if plan.bits is None else Rounded(solution, plan.bits)
-            write_database(out, source, provenance(solution), bar)
-    return result(solution)
+        result = job.run(bar)
+    if as_json:
+        print_json(result.to_json())
+        return
+    click.echo(result_table(result))
+    for directory in (out, policy):
+        if directory is not None:
+            click.echo(f"\nThe database is in {directory}")
 
 
-def _solve_from_disk(plan: "Plan", out: str | None, policy: str | None, as_json: bool) -> dict[str, Any]:
-    """Solve, and let the databases grow with every component that is solved."""
-    from madn import solver
-    from madn.solver.scratch import occupied
-    from madn.store.workplace import check_room
-
-    assert plan.scratch is not None
-    needs = [(plan.scratch, plan.scratch_bytes)]
-    needs += [(out, plan.disk_bytes)] if out is not None else []
-    needs += [(policy, int(plan.positions * POLICY_BYTES))] if policy is not None else []
-    check_room(needs)
-    with ExitStack() as stack, occupied(plan) as scratch:
-        told = scratch.finished  # a run that was stopped after its last component
-        if told is not None:
-            databases = open_databases(stack, plan, out, policy, complete=True)
-            return _publish(databases, told, as_json, scratch.clear)
-    with ExitStack() as stack:
-        databases = open_databases(stack, plan, out, policy)
-        with ProgressBar("solving") as bar:
-            solution = solver.solve(plan, bar, databases)
-        stack.callback(solution.close)
-        told = {"result": result(solution), "provenance": provenance(solution), "boards": named_boards(solution)}
-        databases.flush()
-        solution.finish(told)
-        return _publish(databases, told, as_json, solution.clear_scratch)
-
-
-def _publish(databases: "Databases", told: dict[str, Any], as_json: bool, clear: Callable[[], None]) -> dict[str, Any]:
-    """Tell what was found, put the databases in their places, and only then empty the scratch directory."""
-    found: dict[str, Any] = told["result"]
-    if not as_json:
-        click.echo(result_table(found))
-    databases.publish(told["provenance"], [tuple(board) for board in told["boards"]])
-    clear()
-    return found
-
-
-def _check_out(out: str, disk_bytes: int = 0) -> None:
-    from madn.store import check_writable
-
-    check_writable(out, disk_bytes)
+def result_table(result: "Result") -> str:
+    """The figures of a solution for a person."""
+    rows = [
+        ("for" if result.board else "start", f"{percent(result.win)}  {result.board or Board.start(result.rules)}"),
+        ("smallest", f"{percent(result.min)}  {result.min_board}"),
+        ("largest", f"{percent(result.max)}  {result.max_board}"),
+        ("residual", f"{result.residual:.2g}  {result.residual_board}"),
+        ("sweeps", f"{result.sweeps:,}, {result.updates:,} position updates"),
+        ("time", f"{duration(result.seconds)}, {plural(result.threads, 'thread')}"),
+    ]
+    return columns(rows)
 
 
 @click.command()
@@ -223,6 +169,7 @@ def _plan(plan: "Plan") -> dict[str, Any]:
     return {
         "pieces": plan.rules.pieces,
         "squares": plan.rules.squares,
+        "rules": asdict(plan.rules),
         "positions": plan.positions,
         "components": plan.components,
         "largest_component": plan.largest_component,
@@ -232,7 +179,7 @@ def _plan(plan: "Plan") -> dict[str, Any]:
         "streamed": len(plan.streamed),
         "for": plan.board,
         "method": plan.method,
-        "representation": plan.representation,
+        "representation": plan.representation.name,
         "tolerance": plan.tolerance,
         "threads": plan.threads,
     }
@@ -248,7 +195,7 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
         ("memory", size(plan.memory_bytes)),
         *scratch,
         ("disk", f"about {size(plan.disk_bytes)}"),
-        ("values", plan.representation),
+        ("values", plan.representation.name),
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
     ]

@@ -6,21 +6,28 @@ from madn.solver import thesis, tiles
 from madn.solver.census import Census
 from madn.solver.id_order import Receiver
 from madn.solver.plan import Plan, PlanError, make_plan
+from madn.solver.scratch import Scratch, scratch_directory
 from madn.solver.solution import Solution
 
-__all__ = ["Census", "Plan", "PlanError", "Receiver", "Solution", "make_plan", "solve"]
+__all__ = ["Census", "Plan", "PlanError", "Receiver", "Scratch", "Solution", "make_plan", "scratch_directory", "solve"]
 
 
 def solve(
-    plan: Plan, progress: Callable[[float, str], None] | None = None, receiver: Receiver | None = None
+    plan: Plan,
+    progress: Callable[[float, str], None] | None = None,
+    receiver: Receiver | None = None,
+    scratch: Scratch | None = None,
 ) -> Solution:
     """Carry out a plan. `progress` is told the part that is done, 0 to 1, and what is being worked on.
 
-    A plan with a scratch directory hands the values to `receiver`, component after component, and removes them; other
-    solutions keep them. Raises ResourceError before any work if the memory is not there.
+    A plan with a scratch directory needs that directory, opened with `scratch_directory(plan)`. Its values go to
+    `receiver`, component after component, and are removed; other solutions keep them. Raises ResourceError before any
+    work if the memory is not there.
     """
+    if (plan.scratch is None) != (scratch is None):
+        raise PlanError("a plan with a scratch directory needs it opened, and no other plan does")
     plan.check_memory()
-    tell = progress or (lambda fraction, text: None)
+    report = progress or (lambda fraction, text: None)
     if plan.method == "thesis":
-        return thesis.solve(plan, tell)
-    return tiles.solve(plan, tell, receiver)
+        return thesis.solve(plan, report)
+    return tiles.solve(plan, report, receiver, scratch)

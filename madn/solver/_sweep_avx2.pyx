@@ -1,5 +1,8 @@
 # cython: embedsignature=True
 """The sweep kernels for processors with AVX2: the same text, compiled with wider instructions."""
 
-include "_sweep.pxi"
-include "_component.pxi"
+include "sweep_structs.pxi"
+include "sweep_arithmetic.pxi"
+include "sweep_captures.pxi"
+include "sweep_schedule.pxi"
+include "sweep_component.pxi"

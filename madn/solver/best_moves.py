@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.board import Board
+from madn.solver import kernels as builds
 from madn.solver.census import Census
-from madn.solver.components import HALF, Matrices, Values, offsets, whole_exit
+from madn.solver.components import Matrices
 from madn.solver.footprint import WINDOW
-from madn.solver.kernels import best_moves as kernels
+from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import TERMINAL, Side
-
-TIE = {"fixed32": 1.0, "float64": 1e-12}  # in stored units: those of `madn.store.blocks.TIES`
+from madn.solver.tables import option_offsets
 
 
 class Margin(NamedTuple):
@@ -96,17 +96,18 @@ class BestMoves:
         R: Values,
         start: NDArray[np.int64],
         exits: list[tuple[Values, Values, NDArray[np.int64]]],
+        representation: Representation,
     ) -> None:
         self.rows, self.columns, self.L, self.R, self.start = rows, columns, L, R, start
         self.captures = Captures.of(columns)
         self.bases = [(L, R), *((left, right) for left, right, _ in exits)]
-        self.offsets = offsets(rows, start, [begins for _, _, begins in exits])
-        self.tie = TIE["float64" if L.dtype == np.float64 else "fixed32"]
+        self.offsets = option_offsets(rows, start, [begins for _, _, begins in exits])
+        self.tie = representation.tie
 
     def fill_captures(self, strip: int, threads: int) -> None:
         """Fill the slots of a strip in which both stand on one square, as the moves of later strips want them."""
         first, end = self.rows.class_start[strip : strip + 2]
-        kernels.fill_captures(
+        builds.best_moves.fill_captures(
             self.L, self.R, self.start, self.rows.facing, *self.captures, self.columns.size, first, end, threads
         )
 
@@ -114,7 +115,7 @@ class BestMoves:
         """The figures of a strip, and its choices: 2 bits for each roll, a word for each row and column."""
         first, end = self.rows.class_start[strip : strip + 2]
         moves = self.rows.moves
-        positions, decisions, unique, margins, margin, residual = kernels.choose(
+        positions, decisions, unique, margins, margin, residual = builds.best_moves.choose(
             self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.columns.masks,
             first, end, self.tie, threads, words,
         )  # fmt: skip
@@ -123,7 +124,9 @@ class BestMoves:
 
 def _fill(rows: "Window | Whole", captures: Captures, columns: int, first: int, end: int, threads: int) -> None:
     """Put into the slots of rows first..end-1 that are no position what comes of a capture there."""
-    kernels.fill_captures(rows.L, rows.R, rows.start, rows.side.facing, *captures, columns, first, end, threads)
+    builds.best_moves.fill_captures(
+        rows.L, rows.R, rows.start, rows.side.facing, *captures, columns, first, end, threads
+    )
 
 
 class Window:
@@ -160,28 +163,31 @@ class Whole:
         """Everything is here."""
 
 
-class Choices:
-    """Best moves of one side of a component: words of 2 bits a roll, for the rows of class after class."""
+class MoveWords:
+    """The best moves of one side of a component as words of 2 bits a roll, for the rows of class after class."""
 
     def __init__(
         self,
         mine: Side,
         theirs: Side,
-        representation: str,
+        representation: Representation,
         rows_of: Callable[[ExitStack, int, int, Captures | None], Window | Whole],
         threads: int,
     ) -> None:
         self.mine, self.theirs, self.representation, self.threads = mine, theirs, representation, threads
         self.stack = ExitStack()
-        self.here = rows_of(self.stack, mine.finish, theirs.finish, Captures.of(theirs))
-        self.beyond = [  # a move into the finish zone captures nothing
-            rows_of(self.stack, zone, theirs.finish, None) for zone in mine.moves.exits if zone != TERMINAL
-        ]
-        won = whole_exit(TERMINAL, theirs.finish, theirs.size, representation, {})
-        led_to = iter(self.beyond)
-        exits = [won if zone == TERMINAL else next(led_to) for zone in mine.moves.exits]
-        here = self.here
-        self.best = BestMoves(mine, theirs, here.L, here.R, here.start, [(x.L, x.R, x.start) for x in exits])
+        self.here = here = rows_of(self.stack, mine.finish, theirs.finish, Captures.of(theirs))
+        self.exits: list[Window | Whole] = []  # a move into the finish zone captures nothing
+        bases: list[tuple[Values, Values, NDArray[np.int64]]] = []
+        for zone in mine.moves.exits:
+            if zone == TERMINAL:
+                won = Matrices.won(theirs.size, representation)
+                bases.append((won.L, won.R, won.start))
+            else:
+                rows = rows_of(self.stack, zone, theirs.finish, None)
+                self.exits.append(rows)
+                bases.append((rows.L, rows.R, rows.start))
+        self.best = BestMoves(mine, theirs, here.L, here.R, here.start, bases, representation)
         self.words = np.empty(row_values(mine, theirs), np.uint16)
 
     def close(self) -> None:
@@ -190,7 +196,7 @@ class Choices:
 
     def rows(self, number: int, wanted: bool, census: Census | None) -> NDArray[np.uint16]:
         """The words of a class of own states; classes must come in order. A census counts them."""
-        for rows in (self.here, *self.beyond):
+        for rows in (self.here, *self.exits):
             rows.load(number)
         if wanted:
             found = self.best.choose(number, self.threads, self.words)
@@ -199,15 +205,10 @@ class Choices:
         return self.words
 
     def _count(self, census: Census, found: Figures) -> None:
-        unit = 2.0 * HALF[self.representation]
+        unit = self.representation.unit
         new = Census(decisions=found.decisions, unique=found.unique, cost=found.margins / unit)
         margin, row, column, roll = found.margin
         if margin > 0:
-            squares = self.mine.rules.squares
-            own, other = (
-                int(side.masks[state]) | side.finish << squares
-                for side, state in ((self.mine, row), (self.theirs, column))
-            )
-            new.largest_cost = margin / unit
-            new.largest_cost_board, new.largest_cost_roll = str(Board.from_masks(own, other, self.mine.rules)), roll
+            board = Board.from_masks(self.mine.whole_mask(row), self.theirs.whole_mask(column), self.mine.rules)
+            new.largest_cost, new.largest_cost_board, new.largest_cost_roll = margin / unit, str(board), roll
         census.add(new)

@@ -1,63 +1,23 @@
-"""Components: pairs of finish zones, the arrays that hold them, and what they need of each other."""
+"""A component while it is solved: one interface, and the kind that is in memory. `streamed.py` has the other."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.rules import Rules
 from madn.solver import _reorder
-from madn.solver.kernels import sweep as kernels
+from madn.solver import kernels as builds
+from madn.solver.graph import Pair
+from madn.solver.kernels import Sweeper
+from madn.solver.numbers import Representation, Values
 from madn.solver.sides import TERMINAL, Side
+from madn.solver.strips import StripFile
+from madn.solver.tables import LANES, SweepTables
 
-HALF = {
-    "fixed32": 1 << 28,
-    "float64": 0.5,
-}  # one half in stored units; six fixed32 values add up inside 32 bits
-DTYPE: dict[str, Any] = {"fixed32": np.int32, "float64": np.float64}
-GROUP = 256  # columns that are visited, or left alone, together
 SLICE = 30_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
-
-Values: TypeAlias = NDArray[Any]
-
-
-def finish_zones(rules: Rules) -> range:
-    """All occupations of a finish zone but the full one, bit i for finish square i."""
-    return range((1 << rules.pieces) - 1)
-
-
-def components(rules: Rules, start: tuple[int, int] = (0, 0)) -> list[tuple[int, int]]:
-    """The pairs of finish zones to solve, most advanced first, each with its larger side first.
-
-    Only those that a position with the finish zones `start` can lead to: by default all.
-    """
-
-    def advance(zone: int) -> tuple[int, int]:
-        return zone.bit_count(), sum(i for i in range(rules.pieces) if zone >> i & 1)
-
-    def order(pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
-        (n1, s1), (n2, s2) = advance(pair[0]), advance(pair[1])
-        return -(n1 + n2), -(s1 + s2), pair
-
-    zones = sorted(finish_zones(rules), key=advance)
-    reach = [later_zones(rules, zone) for zone in start]
-    pairs = ((f, g) for i, f in enumerate(zones) for g in zones[i:])
-    return sorted((p for p in pairs if any(p[k] in reach[0] and p[1 - k] in reach[1] for k in range(2))), key=order)
-
-
-def later_zones(rules: Rules, zone: int) -> set[int]:
-    """The finish zones that a side with this one can come to have, itself included; the full one is left out.
-
-    Pieces in the finish zone only move forward and never leave it: counted from its far end, there are never fewer.
-    """
-
-    def from_the_end(other: int) -> list[int]:
-        return [(other >> i).bit_count() for i in range(rules.pieces)]
-
-    before = from_the_end(zone)
-    return {f for f in finish_zones(rules) if all(x >= y for x, y in zip(from_the_end(f), before, strict=True))}
 
 
 @dataclass(frozen=True)
@@ -74,131 +34,149 @@ class Matrices:
     first: NDArray[np.int32]
 
     @classmethod
-    def full(cls, rows: int, columns: int, representation: str) -> "Matrices":
+    def full(cls, rows: int, columns: int, representation: Representation) -> "Matrices":
         """Matrices of zeros that keep every row whole."""
-        start = np.arange(rows, dtype=np.int64) * columns
-        return cls(*_zeros(rows * columns, representation), start, np.zeros(rows, np.int32))
+        L, R = (representation.zeros(rows * columns + LANES) for _ in range(2))
+        return cls(L, R, np.arange(rows, dtype=np.int64) * columns, np.zeros(rows, np.int32))
 
     @classmethod
-    def mirrored(cls, side: Side, representation: str) -> "Matrices":
+    def mirrored(cls, side: Side, representation: Representation) -> "Matrices":
         """Matrices of zeros for a side against itself: a row begins with the first column of its own pips."""
         first = side.class_start[side.pips]
         ends = np.cumsum(side.size - first.astype(np.int64))
-        return cls(*_zeros(int(ends[-1]), representation), ends - side.size, first)
+        L, R = (representation.zeros(int(ends[-1]) + LANES) for _ in range(2))
+        return cls(L, R, ends - side.size, first)
+
+    @classmethod
+    def won(cls, size: int, representation: Representation) -> "Matrices":
+        """The row of a side that has won, against `size` states."""
+        matrices = cls.full(1, size, representation)
+        matrices.L[:] = matrices.R[:] = representation.half
+        return matrices
+
+    @property
+    def nbytes(self) -> int:
+        """The memory they take."""
+        return int(self.L.nbytes + self.R.nbytes)
+
+    def transposed(self, columns: int, representation: Representation, threads: int) -> "Matrices":
+        """The same values with the other side as rows; these must be full ones of so many columns."""
+        rows = len(self.start)
+        other = Matrices.full(columns, rows, representation)
+        _reorder.transpose(self.R, rows, columns, other.L, threads=threads)
+        _reorder.transpose(self.L, rows, columns, other.R, threads=threads)
+        return other
+
+    def unfolded(self, representation: Representation, threads: int) -> "Matrices":
+        """Mirrored matrices with every row whole."""
+        square = Matrices.full(len(self.start), len(self.start), representation)
+        _reorder.unfold(self.L, self.R, self.start, self.first, square.L, square.R, threads)
+        return square
 
 
-def _zeros(size: int, representation: str) -> tuple[Values, Values]:
-    room = size + kernels.WIDTH  # whole vectors are read, also at the end
-    return np.zeros(room, DTYPE[representation]), np.zeros(room, DTYPE[representation])
+Solved = Mapping[Pair, Matrices]  # matrices of solved components, by the finish zones of rows and columns
 
 
-class Component:
-    """One pair of finish zones while it is being solved."""
+class Component(ABC):
+    """A pair of finish zones while it is being solved."""
 
-    def __init__(
-        self, rows: Side, columns: Side, representation: str, solved: Mapping[tuple[int, int], Matrices]
-    ) -> None:
-        self.rows, self.columns, self.representation = rows, columns, representation
+    sweeper: Sweeper
+
+    def __init__(self, rows: Side, columns: Side, representation: Representation, threads: int) -> None:
+        self.rows, self.columns, self.representation, self.threads = rows, columns, representation, threads
         self.mirrored = rows.finish == columns.finish
         self.strips = len(rows.class_start) - 1
-        self.matrices = (
-            Matrices.mirrored(rows, representation)
-            if self.mirrored
-            else Matrices.full(rows.size, columns.size, representation)
-        )
-        groups = column_groups(columns)
-        ring = ring_size(columns, groups)
-        slot = np.arange(columns.size, dtype=np.int32) % ring
+
+    @abstractmethod
+    def strip_values(self) -> NDArray[np.int64]:
+        """How many values each strip has: what a pass over it costs."""
+
+    @abstractmethod
+    def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
+        """Sweep, or examine what is there; yields the next strip and what the kernel found in those before.
+
+        Values of a sweep need to be there afterwards only if they are to be kept.
+        """
+
+    @abstractmethod
+    def matrices(self, both: bool) -> dict[Pair, Matrices]:
+        """The solved values, as far as they are in memory: whole matrices by the finish zones of rows and columns.
+
+        `both` asks for either side as rows. Otherwise it is what later components and the answer read: nothing moves
+        into an empty finish zone, so matrices with that side as rows are needed only when both are empty.
+        """
+
+    @abstractmethod
+    def store(self, file: StripFile, solved: Solved) -> None:
+        """Write the solved values to a file of strips; what `matrices(both=True)` gave is in `solved`."""
+
+    def begin(self) -> dict[str, Any] | None:
+        """Take up the work of an earlier run where there is some; returns what it noted last."""
+        return None
+
+    def note(self, progress: Mapping[str, Any]) -> None:  # noqa: B027  (nothing to do in memory)
+        """Write down how far the work has come."""
+
+    def checkpoint(self, progress: Mapping[str, Any]) -> None:  # noqa: B027
+        """Write down what the next sweep starts from."""
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of files."""
+
+
+class InMemory(Component):
+    """A component whose matrices are in memory."""
+
+    def __init__(
+        self, rows: Side, columns: Side, representation: Representation, solved: Solved, threads: int = 1
+    ) -> None:
+        super().__init__(rows, columns, representation, threads)
+        if self.mirrored:
+            self.values = Matrices.mirrored(rows, representation)
+        else:
+            self.values = Matrices.full(rows.size, columns.size, representation)
         size = max(rows.size, columns.size)
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
         column_exits = [whole_exit(f, rows.finish, size, representation, solved) for f in columns.moves.exits]
-        self.kernel = kernels.Component(
-            rows=rows,
-            columns=columns,
-            L=self.matrices.L,
-            R=self.matrices.R,
-            start=self.matrices.start,
-            row_offset=offsets(rows, self.matrices.start, [m.start for m in row_exits]),
-            column_offset=offsets(columns, slot.astype(np.int64) * kernels.WIDTH, [m.start for m in column_exits]),
-            row_exits=[(m.L, m.R) for m in row_exits],
-            column_exits=[(m.L, m.R) for m in column_exits],
-            slot=slot,
-            group_class=groups,
-            ring=ring,
-            mirrored=self.mirrored,
+        starts = [[m.start for m in exits] for exits in (row_exits, column_exits)]
+        self.sweeper = builds.sweep.Sweeper(
+            SweepTables.of(rows, columns, self.values.start, *starts, refill=False),
+            self.values.L,
+            self.values.R,
+            [(m.L, m.R) for m in row_exits],
+            [(m.L, m.R) for m in column_exits],
         )
 
-    def strip_slots(self) -> NDArray[np.int64]:
-        """How many values each strip has: what a pass over it costs."""
-        lengths = self.columns.size - self.matrices.first.astype(np.int64)
+    def strip_values(self) -> NDArray[np.int64]:
+        """How many values each strip has."""
+        lengths = self.columns.size - self.values.first.astype(np.int64)
         total = np.concatenate([[0], np.cumsum(lengths)])
         return np.diff(total[self.rows.class_start]) * 2
 
-    def passes(
-        self, threads: int, examine: bool, skip_below: float = 0.0, keep: bool = False
-    ) -> Iterator[tuple[int, Any]]:
-        """Sweep, or examine what is there; yields the next strip and what the kernel found in those before.
-
-        It does so in slices, so that Ctrl-C is heard. All values are kept, whatever `keep` says.
-        """
-        work = np.cumsum(self.strip_slots())
+    def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
+        """Sweep or examine, in slices, so that Ctrl-C is heard. All values are kept, whatever `keep` says."""
+        work = np.cumsum(self.strip_values())
         first = 0
         while first < self.strips:
             before = work[first - 1] if first else 0
             end = max(first + 1, int(np.searchsorted(work, before + SLICE, side="right")))
-            yield end, self.kernel.run(first, end, threads, examine, skip_below)
+            yield end, self.sweeper.run(first, end, self.threads, examine, skip_below)
             first = end
 
-    def results(self, threads: int) -> dict[tuple[int, int], Matrices]:
-        """What later components and the answer read: full matrices with either side as rows, where they are needed.
-
-        Nothing moves into an empty finish zone, so matrices with that side as rows are needed only when both are.
-        """
-        f, g = self.rows.finish, self.columns.finish
-        n, k, m = self.rows.size, self.columns.size, self.matrices
-        if f == g == 0:
-            return {(f, g): m}
+    def matrices(self, both: bool) -> dict[Pair, Matrices]:
+        """The solved values with either side as rows."""
+        f, g, values = self.rows.finish, self.columns.finish, self.values
         if self.mirrored:
-            square = Matrices.full(n, n, self.representation)
-            _reorder.unfold(m.L, m.R, m.start, m.first, square.L, square.R, threads)
-            return {(f, g): square}
-        transposed = Matrices.full(k, n, self.representation)
-        _reorder.transpose(m.R, n, k, transposed.L, threads=threads)
-        _reorder.transpose(m.L, n, k, transposed.R, threads=threads)
-        return {(g, f): transposed} if f == 0 else {(f, g): m, (g, f): transposed}
+            return {(f, g): values.unfolded(self.representation, self.threads) if both or f else values}
+        other = values.transposed(self.columns.size, self.representation, self.threads)
+        return {(f, g): values, (g, f): other} if both or f else {(g, f): other}
+
+    def store(self, file: StripFile, solved: Solved) -> None:
+        """Write the strips: mirrored as they are, otherwise with the columns' side as rows."""
+        source = self.values if self.mirrored else solved[self.columns.finish, self.rows.finish]
+        file.write_strips((source.L, source.R, source.start) for _ in range(file.tiling.strips))
 
 
-def column_groups(side: Side) -> NDArray[np.int32]:
-    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last."""
-    cuts, last = [0], len(side.class_start) - 1
-    for j in range(1, last + 1):
-        if side.class_start[j] - side.class_start[cuts[-1]] >= GROUP or j == last:
-            cuts.append(j)
-    return np.array(cuts, np.int32)
-
-
-def ring_size(side: Side, groups: NDArray[np.int32]) -> int:
-    """How many columns a chunk keeps at hand: a group and the six classes before it."""
-    first = side.class_start[np.maximum(groups[:-1] - 6, 0)]
-    return int((side.class_start[groups[1:]] - first).max())
-
-
-def whole_exit(
-    finish: int, other: int, size: int, representation: str, solved: Mapping[tuple[int, int], Matrices]
-) -> Matrices:
+def whole_exit(finish: int, other: int, size: int, representation: Representation, solved: Solved) -> Matrices:
     """The values that a move into another finish zone leads to; the full zone is a win against all `size` states."""
-    if finish != TERMINAL:
-        return solved[finish, other]
-    won = Matrices.full(1, size, representation)
-    won.L[:] = won.R[:] = HALF[representation]
-    return won
-
-
-def offsets(side: Side, own: NDArray[np.int64], exits: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Where the vector of each move option begins, in the side's own array or in that of an exit."""
-    moves = side.moves
-    offset = own[np.where(moves.kind == 0, moves.row, 0)]
-    for kind, start in enumerate(exits, 1):
-        there = moves.kind == kind
-        offset[there] = start[moves.row[there]]
-    return offset
+    return Matrices.won(size, representation) if finish == TERMINAL else solved[finish, other]

@@ -1,6 +1,6 @@
-"""Handing solved components over from the scratch directory: values, best moves, counts."""
+"""Delivering solved components to a receiver, from memory or from the scratch directory: values, best moves, counts."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from typing import Any
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from madn.errors import ResourceError
 from madn.solver import _reorder
-from madn.solver.best_moves import Captures, Choices, Whole, Window
+from madn.solver.best_moves import Captures, MoveWords, Whole, Window
 from madn.solver.census import PARTS, Census
-from madn.solver.components import DTYPE, HALF, Matrices
+from madn.solver.components import Solved
 from madn.solver.footprint import rows_at_hand
+from madn.solver.graph import Pair
 from madn.solver.id_order import Band, Part, Receiver, deliver, first_of, groups_of
-from madn.solver.plan import BASE_MEMORY, ITEM
+from madn.solver.plan import BASE_MEMORY
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.scratch import Scratch
 from madn.solver.zones import Zones
@@ -25,79 +26,76 @@ ENCODING = 1 << 25  # bytes for blocks on their way into a database
 VALUES = 0.2  # of the work when choices are counted too: for the estimate of progress only
 
 
-class HandOver:
+class Delivery:
     """Gives each solved component to a receiver once, and counts what a census asks for."""
 
     def __init__(self, scratch: Scratch, receiver: Receiver | None) -> None:
         self.scratch, self.plan, self.receiver = scratch, scratch.plan, receiver
         self.zones = Zones(self.plan.rules)
-        self.shift = 0.5 if self.plan.representation == "float64" else 0.0
-        self.unit = 2.0 * HALF[self.plan.representation]
-        self.at_hand: Mapping[tuple[int, int], Matrices] = {}
+        self.representation = self.plan.representation
+        self.at_hand: Solved = {}
 
-    def pair(
-        self, pair: tuple[int, int], at_hand: Mapping[tuple[int, int], Matrices], tell: Callable[[float], None]
-    ) -> dict[str, Any]:
-        """Hand over a component that is solved, unless an earlier run did; return what is known of it then.
+    def pair(self, pair: Pair, at_hand: Solved, tell: Callable[[float], None]) -> dict[str, Any]:
+        """Deliver a component that is solved, unless an earlier run did; return what is known of it then.
 
-        Other components that are `at_hand`, in memory, need not be loaded.
+        What is `at_hand`, in memory, is not read from the scratch directory.
         """
-        self.at_hand = at_hand
         sides = [pair] if pair[0] == pair[1] else [pair, pair[::-1]]
         runs = [run for own, other in sides for run in self.zones.runs_of(own, other)]
         earlier = self.scratch.stored(pair)
         if earlier is not None:
             if self.receiver and not all(self.receiver.has(run.first, run.size) for run in runs):
                 raise ResourceError(
-                    f"{self.scratch.directory}: values were handed over to a database that is not there any more; "
+                    f"{self.scratch.directory}: its values were delivered to a database that is no longer there; "
                     "begin again in an empty directory"
                 )
             return earlier
         counted: dict[str, Any] = {"wins": self._wins(pair)}
         if self.receiver or self.plan.census:
             census = Census()
-            self._hand_over(*sides[0], census, lambda part: tell(part / len(sides)))
+            self.at_hand = at_hand
+            self._deliver(*sides[0], census, lambda part: tell(part / len(sides)))
             if len(sides) == 2:
-                self._hand_over(*sides[1], census, lambda part: tell((1 + part) / 2))
+                self._deliver(*sides[1], census, lambda part: tell((1 + part) / 2))
+            self.at_hand = {}  # the memory is for the next component
             counted["census"] = census.written()
         self.scratch.mark_stored(pair, counted)
         tell(1.0)
         return counted
 
     def won(self) -> None:
-        """Hand over the positions in which a side has won."""
+        """Deliver the positions in which a side has won."""
         if self.receiver is None:
             return
         full = (1 << self.plan.rules.pieces) - 1
         zones = sorted({zone for pair in self.plan.pairs for zone in pair})
         for own, other in [(full, zone) for zone in zones] + [(zone, full) for zone in zones]:
             for run in self.zones.runs_of(own, other):
-                half = HALF[self.plan.representation] if own == full else -HALF[self.plan.representation]
-                values = np.full(run.size, self.shift + half, DTYPE[self.plan.representation])
+                values = self.representation.won(run.size, own == full)
                 self.receiver.take(run.first, run.size, run.first, values)
                 if self.receiver.wants_choices(run.first):
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
         self.receiver.flush()
 
-    def _wins(self, pair: tuple[int, int]) -> dict[str, float]:
+    def _wins(self, pair: Pair) -> dict[str, float]:
         """The winning probabilities of the boards that are reported, as far as they are in this component."""
         squares = self.plan.rules.squares
         boards = [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
-        return {str(board): 0.5 + self.scratch.value(board) / self.unit for board in boards}
+        return {str(board): self.representation.probability(self.scratch.value(board)) for board in boards}
 
-    def _hand_over(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
+    def _deliver(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
         counts = np.zeros(PARTS, np.int64)
 
         def values(part: Part) -> None:
-            if self.shift:
-                part.values[:] += self.shift
+            if self.representation.shift:
+                part.values[:] += self.representation.shift
             census.positions += len(part.values)
             _reorder.count_values(part.values, counts)
             if self.receiver:
                 self.receiver.take(part.run.first, part.run.size, part.first, part.values)
 
-        dtype = DTYPE[self.plan.representation]
+        dtype = self.representation.dtype
         flush = self.receiver.flush if self.receiver else lambda: None
         room = self._room(own, other, False)
         with self._rows(own, other, room) as load:
@@ -111,9 +109,9 @@ class HandOver:
             deliver(self.zones, mine, theirs, groups, value_rows, dtype, room, self.plan.threads, values, flush)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
         if self.plan.census:
-            self._hand_over_choices(own, other, census, tell)
+            self._deliver_words(own, other, census, tell)
 
-    def _hand_over_choices(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
+    def _deliver_words(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
         receiver, zones, threads = self.receiver, self.zones, self.plan.threads
         groups = [
@@ -131,18 +129,18 @@ class HandOver:
                 return Whole(self.scratch.sides[own], self.scratch.sides[other], matrices, captures, threads)
             return Window(stack.enter_context(self._whole_rows(own, other)), captures, threads)
 
-        with closing(Choices(mine, theirs, self.plan.representation, rows_of, threads)) as choices:
+        with closing(MoveWords(mine, theirs, self.representation, rows_of, threads)) as words_of:
             classes = len(mine.class_start) - 1
             if not receiver or not groups:
                 for number in range(classes):
-                    choices.rows(number, True, census)
+                    words_of.rows(number, True, census)
                     tell(VALUES + (1 - VALUES) * number / classes)
                 return
             counts: list[Census | None] = [census]  # of the first band only: each has all rows
 
             def word_rows(band: Band) -> Iterator[NDArray[Any]]:
                 for number in range(classes):
-                    yield choices.rows(number, counts != [None] or band.wants(number), counts[0])
+                    yield words_of.rows(number, counts != [None] or band.wants(number), counts[0])
                     tell(VALUES + (1 - VALUES) * band.done(number + 1))
                 counts[0] = None
 
@@ -155,11 +153,14 @@ class HandOver:
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:
         """Gives the rows of a class with the own side to move."""
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        if self._fits(own, other, room):
-            whole = self.scratch.load(own, other).L
+        matrices = self.at_hand.get((own, other))
+        if matrices is None and self._fits(own, other, room):
+            matrices = self.scratch.load(own, other)
+        if matrices is not None:
+            whole = matrices.L
             yield lambda number: whole[mine.class_start[number] * theirs.size :]
             return
-        here = np.empty(row_values(mine, theirs), DTYPE[self.plan.representation])
+        here = np.empty(row_values(mine, theirs), self.representation.dtype)
         with self._whole_rows(own, other) as rows:
 
             def load(number: int) -> NDArray[Any]:
@@ -170,14 +171,14 @@ class HandOver:
 
     @contextmanager
     def _whole_rows(self, own: int, other: int) -> Iterator[WholeRows]:
-        file = self.scratch.open(next(pair for pair in self.scratch.pairs if set(pair) == {own, other}))
+        file = self.scratch.open(self.scratch.pair_of(own, other))
         with closing(file), ThreadPoolExecutor(self.plan.threads) as pool:
             yield WholeRows(file, own, pool)
 
     def _fits(self, own: int, other: int, room: int) -> bool:
         """Whether a component is small enough to be loaded whole, with its exits too: many tiles cost time."""
         size = self.scratch.sides[own].size * self.scratch.sides[other].size
-        return 16 * size * ITEM[self.plan.representation] <= room
+        return 16 * size * self.representation.itemsize <= room
 
     def _room(self, own: int, other: int, census: bool) -> int:
         """Bytes for positions in the order of their IDs: most of what is left.
@@ -185,7 +186,7 @@ class HandOver:
         An eighth is for what the allocator keeps of the blocks that threads encode: with all of it, the four-piece game
         took 22.4 GB where 21.0 were planned.
         """
-        taken = rows_at_hand(self.plan.rules, own, other, census, self.plan.threads) * ITEM[self.plan.representation]
-        held = sum(matrices.L.nbytes + matrices.R.nbytes for matrices in self.at_hand.values())
+        taken = rows_at_hand(self.plan.rules, own, other, census, self.plan.threads) * self.representation.itemsize
+        held = sum(matrices.nbytes for matrices in self.at_hand.values())
         left = self.plan.memory_bytes - BASE_MEMORY - ENCODING - held - taken
         return max(LEAST_ROOM, left // 8 * 7)

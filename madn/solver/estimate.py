@@ -11,15 +11,15 @@ from madn.rules import Rules
 from madn.solver import tiles
 from madn.solver._thesis import run, start_values
 from madn.solver.footprint import component_positions
+from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan, make_plan
 
 SAMPLE = Rules(3, 24)  # 8 million positions: about a second
 THESIS_SAMPLE = Rules(2, 20)
 THESIS_SWEEPS = {1: 39, 2: 67, 3: 105, 4: 135}  # to changes of 1e-6: the thesis, section 5.1
 
-# What an update costs, and handing over a position from disk, in updates of the sample: UPDATE measured side by side,
-# the others taken from runs of three and four pieces from disk.
-UPDATE = {"fixed32": 0.8, "float64": 1.25}
+# What a streamed update and delivering a position cost, in updates of the sample: taken from runs of three and four
+# pieces from disk.
 STREAMED = 1.7
 STORING, CENSUS = 4.1, 3.4
 
@@ -28,12 +28,12 @@ def seconds(plan: Plan) -> float:
     """About the time that a plan takes, without writing a database from memory."""
     if plan.method == "thesis":
         return _thesis(plan)
-    sample = replace(make_plan(SAMPLE, threads=plan.threads, tolerance=1e-6), representation="fixed32")
+    sample = replace(make_plan(SAMPLE, threads=plan.threads, tolerance=1e-6), representation=FIXED32)
     measured = tiles.solve(sample, lambda fraction, text: None)
     sweeps = (5 - 0.93 * math.log10(plan.tolerance)) * (1.22 if plan.rules.pieces > 3 else 1.0)
     total = 0.0
     for pair in plan.pairs:
-        each = sweeps * (STREAMED if pair in plan.streamed else UPDATE[plan.representation])
+        each = sweeps * (STREAMED if pair in plan.streamed else plan.representation.cost)
         if plan.scratch is not None:
             each += STORING + (CENSUS if plan.census else 0.0)
         total += component_positions(plan.rules, *pair) * each

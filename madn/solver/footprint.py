@@ -1,18 +1,15 @@
 """How many positions and values components have, counted without making them."""
 
-import itertools
 import math
 from collections.abc import Collection
 from functools import cache
 
 from madn.rules import DIE, Rules
-from madn.solver.components import GROUP, later_zones
+from madn.solver.graph import Pair, exits, users
+from madn.solver.tables import GROUP, LANES
 
-SLOTS = 8  # strips of a streamed component in memory: six before, the one being computed, the next
-WINDOW = 7  # classes of rows that moves of a class lead to: its own and the six before
-WIDTH = 16  # of the kernels' vectors
-
-Pair = tuple[int, int]
+SLOTS = DIE + 2  # strips of a streamed component in memory: six before, the one being computed, the next
+WINDOW = DIE + 1  # classes of rows that moves of a class lead to: its own and the six before
 
 
 def side_size(rules: Rules, finish: int) -> int:
@@ -57,30 +54,6 @@ def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
     return out
 
 
-@cache
-def exits(rules: Rules, finish: int) -> list[int]:
-    """The finish zones that a side can move to from this one in one move, the full one left out."""
-    one_move = []
-    for other in later_zones(rules, finish) - {finish}:
-        left, entered = finish & ~other, other & ~finish
-        steps = entered.bit_length() - left.bit_length()
-        if entered.bit_count() == 1 and left.bit_count() <= 1 and (left == 0 or steps <= DIE):
-            one_move.append(other)
-    return sorted(one_move)
-
-
-def needed_by(rules: Rules, pair: Pair, pairs: Collection[Pair]) -> list[Pair]:
-    """The pairs that a move of either side leads from to this one."""
-
-    def leads(user: Pair) -> bool:
-        for (f, g), (x, y) in itertools.product((user, user[::-1]), (pair, pair[::-1])):
-            if g == y and x in exits(rules, f):
-                return True
-        return False
-
-    return [user for user in pairs if leads(user)]
-
-
 def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], item: int) -> int:
     """The most that the files of a solve take at any time, when values go as soon as nothing needs them."""
     live: dict[Pair, int] = {}
@@ -94,7 +67,7 @@ def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], i
         live[pair] = size
         peak = max(peak, sum(live.values()))
         waiting = pairs[pairs.index(pair) + 1 :]
-        live = {kept: size for kept, size in live.items() if needed_by(rules, kept, waiting)}
+        live = {kept: size for kept, size in live.items() if users(rules, kept, waiting)}
     return peak + (1 << 26)  # figures, and one value more for each tile
 
 
@@ -178,7 +151,7 @@ def _streaming(rules: Rules, f: int, g: int) -> int:
     columns = sum(column_classes)
     widths = [sum(column_classes[i:]) if f == g else columns for i in range(len(row_classes))]
     room = max(size * width for size, width in zip(row_classes, widths, strict=True))
-    rings = 4 * 4 * WIDTH * (7 * max(column_classes) + GROUP)
+    rings = 4 * 4 * LANES * (WINDOW * max(column_classes) + GROUP)
     aside = 4 * max(row_classes) ** 2 if f == g else 0
     return 2 * SLOTS * room + _after_capture(rules, f, g) + 2 * _packed(rules, room) + rings + aside
 
@@ -191,7 +164,7 @@ def _packed(rules: Rules, room: int) -> int:
 
 def _slabs(rules: Rules, f: int, g: int) -> int:
     """The columns of two strips in each component that the column player can move to."""
-    stride = max(class_sizes(rules, rules.pieces - f.bit_count())) + WIDTH
+    stride = max(class_sizes(rules, rules.pieces - f.bit_count())) + LANES
     return sum(4 * side_size(rules, x) * stride for x in exits(rules, g))
 
 

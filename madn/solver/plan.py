@@ -9,7 +9,6 @@ from madn.board import Board
 from madn.errors import MadnError, ResourceError
 from madn.machine import available_memory, usable_threads
 from madn.rules import Rules
-from madn.solver.components import components
 from madn.solver.footprint import (
     component_positions,
     memory_by_parts,
@@ -17,14 +16,14 @@ from madn.solver.footprint import (
     memory_to_hand_over,
     scratch_bytes,
 )
+from madn.solver.graph import Pair, components
+from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.zones import Zones
 
 METHODS = ("tiles", "thesis")
 MOST_PIECES = 4
 SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
-FINEST = {"fixed32": 1e-8, "float64": 1e-15}  # the residual each representation reaches
-ITEM = {"fixed32": 4, "float64": 8}
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
@@ -47,7 +46,7 @@ class Plan:
 
     rules: Rules
     method: str
-    representation: str
+    representation: Representation
     tolerance: float
     threads: int
     memory_limit: int | None
@@ -56,8 +55,8 @@ class Plan:
     largest_component: int
     memory_bytes: int
     disk_bytes: int
-    pairs: tuple[tuple[int, int], ...]
-    streamed: frozenset[tuple[int, int]] = frozenset()
+    pairs: tuple[Pair, ...]
+    streamed: frozenset[Pair] = frozenset()
     scratch: str | None = None
     scratch_bytes: int = 0
     resume: bool = False
@@ -70,7 +69,7 @@ class Plan:
         return {
             "rules": asdict(self.rules),
             "tolerance": self.tolerance,
-            "representation": self.representation,
+            "representation": self.representation.name,
             "components": [list(pair) for pair in self.pairs],
         }
 
@@ -138,15 +137,15 @@ def make_plan(
     small = positions <= SMALL_GAME
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE
-    if not math.isfinite(tolerance) or tolerance < FINEST["float64"]:
-        raise PlanError(f"tolerance must be at least {FINEST['float64']:g}, not {tolerance:g}")
-    fixed = method == "tiles" and not small and tolerance >= FINEST["fixed32"]
-    representation = "fixed32" if fixed else "float64"
-    item = ITEM[representation]
+    if not math.isfinite(tolerance) or tolerance < FLOAT64.finest:
+        raise PlanError(f"tolerance must be at least {FLOAT64.finest:g}, not {tolerance:g}")
+    fixed = method == "tiles" and not small and tolerance >= FIXED32.finest
+    representation = FIXED32 if fixed else FLOAT64
+    item = representation.itemsize
     threads = threads or usable_threads()
-    streamed: frozenset[tuple[int, int]] = frozenset()
+    streamed: frozenset[Pair] = frozenset()
     if method == "thesis":
-        needed = positions * ITEM["float64"]
+        needed = positions * FLOAT64.itemsize
     elif scratch is None:
         needed = memory_in_one(rules, pairs) * item
     else:

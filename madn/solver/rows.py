@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from madn.solver import _packing, _reorder
+from madn.solver.numbers import Values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Values
+from madn.solver.strips import StripFile
 
 
 class WholeRows:

@@ -24,13 +24,11 @@ import numpy as np
 
 from madn.board import Board
 from madn.errors import CorruptBlockError, ResourceError
-from madn.solver import _reorder
-from madn.solver.components import DTYPE, Component, Matrices
-from madn.solver.footprint import needed_by
+from madn.solver.components import Component, Matrices, Solved
+from madn.solver.graph import Pair, users
 from madn.solver.plan import Plan
-from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.streamed import Streamed, write_whole
+from madn.solver.streamed import write_whole
 from madn.solver.strips import StripFile, Tiling
 
 if sys.platform != "win32":
@@ -42,7 +40,7 @@ OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
 
 
 @contextmanager
-def occupied(plan: Plan) -> Iterator["Scratch"]:
+def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
     """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails."""
     assert plan.scratch is not None
     directory = Path(plan.scratch)
@@ -70,7 +68,7 @@ class Scratch:
         self.plan, self.directory = plan, directory
         self.pairs = plan.pairs
         self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
-        self._tilings: dict[tuple[int, int], Tiling] = {}
+        self._tilings: dict[Pair, Tiling] = {}
         self.finished: Any = None  # what `finish` noted in an earlier run
         self._check_task()
         self._check_room()
@@ -113,7 +111,7 @@ class Scratch:
         task = json.loads((self.directory / TASK).read_text(encoding="ascii"))
         write_whole(self.directory / TASK, json.dumps({**task, "finished": told}))
 
-    def path(self, pair: tuple[int, int], suffix: str) -> Path:
+    def path(self, pair: Pair, suffix: str) -> Path:
         """The file of a component."""
         return self.directory / f"{self.pairs.index(pair):03}.{suffix}"
 
@@ -123,28 +121,27 @@ class Scratch:
             if name == TASK or OURS.fullmatch(name):
                 (self.directory / name).unlink()
 
-    def done(self, pair: tuple[int, int]) -> dict[str, Any] | None:
+    def done(self, pair: Pair) -> dict[str, Any] | None:
         """The figures of a component, if it is solved."""
         return self._figures(self.path(pair, "done"))
 
-    def stored(self, pair: tuple[int, int]) -> dict[str, Any] | None:
+    def stored(self, pair: Pair) -> dict[str, Any] | None:
         """What was counted of a component, if it was handed over."""
         return self._figures(self.path(pair, "stored"))
 
-    def mark_stored(self, pair: tuple[int, int], counted: dict[str, Any]) -> None:
+    def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
         """Note that a component was handed over; remove the values that nothing needs any more."""
         write_whole(self.path(pair, "stored"), json.dumps(counted))
         for other in self.pairs:
-            users = needed_by(self.plan.rules, other, self.pairs)
-            if all(self.stored(user) is not None for user in [other, *users]):
+            needing = users(self.plan.rules, other, self.pairs)
+            if all(self.stored(user) is not None for user in [other, *needing]):
                 self.path(other, "values").unlink(missing_ok=True)
 
     def value(self, board: Board) -> float:
         """The value of one position of a solved component, minus one half, in stored units."""
         own, other = (mask >> self.plan.rules.squares for mask in board.masks)
         main = (1 << self.plan.rules.squares) - 1
-        pair = next(pair for pair in self.pairs if set(pair) == {own, other})
-        file = self.open(pair)
+        file = self.open(self.pair_of(own, other))
         tiling = file.tiling
         mine, theirs = self.sides[own], self.sides[other]
         a, b = (
@@ -174,78 +171,52 @@ class Scratch:
             raise CorruptBlockError(f"{path}: not the figures of a component") from None
         return dict(figures)
 
-    def tiling(self, pair: tuple[int, int]) -> Tiling:
+    def tiling(self, pair: Pair) -> Tiling:
         """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
         if pair not in self._tilings:
             f, g = pair
             self._tilings[pair] = Tiling(self.sides[g], self.sides[f], self.plan.threads)
         return self._tilings[pair]
 
-    def open(self, pair: tuple[int, int]) -> StripFile:
+    def open(self, pair: Pair) -> StripFile:
         """The file of a solved component."""
-        return StripFile(self.path(pair, "values"), self.tiling(pair), DTYPE[self.plan.representation])
+        return StripFile(self.path(pair, "values"), self.tiling(pair), self.plan.representation.dtype)
 
-    def save(self, pair: tuple[int, int], component: Component | Streamed, figures: dict[str, Any]) -> None:
+    def save(self, pair: Pair, component: Component, solved: Solved, figures: dict[str, Any]) -> None:
         """Write a solved component; it counts as solved once its figures are there."""
-        if not isinstance(component, Streamed) or not component.mirrored:  # that file is where it belongs already
-            tiling = self.tiling(pair)
-            file = StripFile(self.path(pair, "values"), tiling, DTYPE[self.plan.representation], create=True)
-            packed = np.empty(tiling.longest, file.dtype)
-            for strip, (L, R, start) in enumerate(_transposed(component, tiling, self.plan.threads)):
-                file.write(strip, tiling.pack(strip, L, R, start, packed))
-            file.close()
+        if not self._in_place(pair):
+            path, tiling = self.path(pair, "values"), self.tiling(pair)
+            with StripFile(path, tiling, self.plan.representation.dtype, create=True) as file:
+                component.store(file, solved)
         write_whole(self.path(pair, "done"), json.dumps(figures))
         for suffix in ("state", "work", "captures0", "captures1"):
             self.path(pair, suffix).unlink(missing_ok=True)
 
-    def load(self, finish: int, other: int) -> Matrices:
-        """The whole of a solved component, with the side that has `finish` as rows."""
-        pair = next(pair for pair in self.pairs if set(pair) == {finish, other})
-        file = self.open(pair)
-        rows, columns = file.tiling.rows, file.tiling.columns
-        representation = self.plan.representation
-        if finish == other:
-            found = Matrices.mirrored(rows, representation)
-        else:
-            found = Matrices.full(rows.size, columns.size, representation)
-        with ThreadPoolExecutor(self.plan.threads) as pool:
-            work = [pool.submit(_bring, file, strip, found) for strip in range(file.tiling.strips)]
-        for done in work:
-            done.result()
-        file.close()
-        if finish == other:
-            square = Matrices.full(rows.size, rows.size, representation)
-            _reorder.unfold(found.L, found.R, found.start, found.first, square.L, square.R, self.plan.threads)
-            return square
-        if rows.finish == finish:
-            return found
-        transposed = Matrices.full(columns.size, rows.size, representation)
-        _reorder.transpose(found.R, rows.size, columns.size, transposed.L, threads=self.plan.threads)
-        _reorder.transpose(found.L, rows.size, columns.size, transposed.R, threads=self.plan.threads)
-        return transposed
+    def _in_place(self, pair: Pair) -> bool:
+        """Whether a component is solved in the file where it stays: a streamed one whose sides are alike."""
+        return pair in self.plan.streamed and pair[0] == pair[1]
+
+    def load(self, own: int, other: int) -> Matrices:
+        """The whole of a solved component, with the side that has the finish zone `own` as rows."""
+        representation, threads = self.plan.representation, self.plan.threads
+        with self.open(self.pair_of(own, other)) as file:
+            rows, columns = file.tiling.rows, file.tiling.columns
+            if own == other:
+                matrices = Matrices.mirrored(rows, representation)
+            else:
+                matrices = Matrices.full(rows.size, columns.size, representation)
+            with ThreadPoolExecutor(threads) as pool:
+                work = [pool.submit(_bring, file, strip, matrices) for strip in range(file.tiling.strips)]
+            for done in work:
+                done.result()
+        if own == other:
+            return matrices.unfolded(representation, threads)
+        return matrices if rows.finish == own else matrices.transposed(columns.size, representation, threads)
+
+    def pair_of(self, own: int, other: int) -> Pair:
+        """The component of two finish zones."""
+        return next(pair for pair in self.pairs if set(pair) == {own, other})
 
 
 def _bring(file: StripFile, strip: int, to: Matrices) -> None:
     file.tiling.unpack(strip, file.read(strip), to.L, to.R, to.start)
-
-
-def _transposed(component: Component | Streamed, tiling: Tiling, threads: int) -> Iterator[tuple[Any, Any, Any]]:
-    """The strips of a solved component in the orientation of its file: matrices that hold them, and where."""
-    if isinstance(component, Component):
-        m = component.matrices
-        if not component.mirrored:
-            transposed = Matrices.full(tiling.rows.size, tiling.columns.size, component.representation)
-            _reorder.transpose(m.R, component.rows.size, component.columns.size, transposed.L, threads=threads)
-            _reorder.transpose(m.L, component.rows.size, component.columns.size, transposed.R, threads=threads)
-            m = transposed
-        for _ in range(tiling.strips):
-            yield m.L, m.R, m.start
-        return
-    source = component.file
-    with ThreadPoolExecutor(threads) as pool:
-        columns = WholeRows(source, component.columns.finish, pool)
-        L, R = (np.empty(row_values(tiling.rows, tiling.columns), source.dtype) for _ in range(2))
-        for number in range(tiling.strips):
-            columns.load(number, 0, L, R)
-            first = int(tiling.rows.class_start[number])
-            yield L, R, (np.arange(tiling.rows.size, dtype=np.int64) - first) * tiling.columns.size

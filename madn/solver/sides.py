@@ -71,6 +71,10 @@ class Side:
         order = np.argsort(self.masks)
         return self.masks[order], order
 
+    def whole_mask(self, state: int) -> int:
+        """All squares of a state as a bit mask, those of the finish zone included."""
+        return int(self.masks[state]) | self.finish << self.rules.squares
+
     def index(self, masks: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The state of each main-field mask; the masks must be states of this side."""
         ordered, order = self._sorted

@@ -1,8 +1,7 @@
 """A solved game: its figures, and its values in the thesis' numbering."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -13,7 +12,8 @@ from madn.errors import MadnError
 from madn.rules import Rules
 from madn.solver import _reorder
 from madn.solver.census import Census
-from madn.solver.components import HALF, Matrices
+from madn.solver.components import Solved
+from madn.solver.numbers import Representation
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.zones import Run, Zones
@@ -21,7 +21,7 @@ from madn.solver.zones import Run, Zones
 NAMES = ("residual", "residual_board", "min", "min_board", "max", "max_board")
 
 
-class Place(NamedTuple):
+class Extreme(NamedTuple):
     """A value in stored units and the pair of states that has it."""
 
     value: float
@@ -33,9 +33,9 @@ class Place(NamedTuple):
 class Found(NamedTuple):
     """What a reading pass found: six times the largest |V - T(V)|, the least and the largest value, minus one half."""
 
-    residual: Place
-    least: Place
-    most: Place
+    residual: Extreme
+    least: Extreme
+    most: Extreme
 
     def merged(self, new: "Found") -> "Found":
         """The more extreme of both; the earlier one where they are equal."""
@@ -58,8 +58,8 @@ class Extremes:
     max_board: Board
 
     @classmethod
-    def of(cls, found: Found, unit: float, board_at: Callable[[Place], Board]) -> "Extremes":
-        """Turn places of a component into boards."""
+    def of(cls, found: Found, unit: float, board_at: Callable[[Extreme], Board]) -> "Extremes":
+        """Turn extremes of a component into boards."""
         return cls(
             found.residual.value / 6 / unit,
             board_at(found.residual),
@@ -89,21 +89,11 @@ class Extremes:
         return Extremes(r.residual, r.residual_board, low.min, low.min_board, high.max, high.max_board)
 
 
-class Values(Protocol):
+class SolvedValues(Protocol):
     """The value of every position, by ID."""
 
     def read(self, first: int, out: NDArray[Any]) -> None:
         """Fill `out` with the values of the IDs from `first` on."""
-
-
-class Clearable(Protocol):
-    """Files that may be removed."""
-
-    def finish(self, told: dict[str, Any]) -> None:
-        """Note that only `clear` is left to do, and what is to be told of the solve then."""
-
-    def clear(self) -> None:
-        """Remove the files."""
 
 
 @dataclass(frozen=True)
@@ -124,10 +114,8 @@ class Solution:
     win: float
     start: float | None
     extremes: Extremes
-    values: Values | None
-    scratch: Clearable | None = None
+    values: SolvedValues | None
     census: Census | None = None
-    stack: ExitStack = field(default_factory=ExitStack)
 
     @property
     def rules(self) -> Rules:
@@ -137,7 +125,7 @@ class Solution:
     @property
     def representation(self) -> str:
         """How `read` gives values: 'fixed32' (0.5 + v / 2**29) or 'float64'."""
-        return self.plan.representation
+        return self.plan.representation.name
 
     @property
     def threads(self) -> int:
@@ -184,34 +172,13 @@ class Solution:
         """The IDs that were solved, as (first, count), ascending."""
         return Zones(self.rules).ranges(self.plan.pairs) if self.plan.board else [(0, self.rules.positions)]
 
-    def finish(self, told: dict[str, Any]) -> None:
-        """Note in the scratch directory that everything was handed over; a later run finds `told` there."""
-        if self.scratch:
-            self.scratch.finish(told)
-
-    def clear_scratch(self) -> None:
-        """Empty the scratch directory, if there is one: the values are stored elsewhere."""
-        if self.scratch:
-            self.scratch.clear()
-
-    def close(self) -> None:
-        """Leave the scratch directory to others."""
-        self.stack.close()
-
 
 class MatrixValues:
     """Values kept as matrices, read in the thesis' numbering."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        representation: str,
-        sides: dict[int, Side],
-        solved: dict[tuple[int, int], Matrices],
-    ) -> None:
+    def __init__(self, rules: Rules, representation: Representation, sides: dict[int, Side], solved: Solved) -> None:
         self.rules, self.representation, self.sides, self.solved = rules, representation, sides, solved
         self.zones = Zones(rules)
-        self.shift = 0.5 if representation == "float64" else 0.0
 
     def read(self, first: int, out: NDArray[Any]) -> None:
         """Fill `out` with the values of the IDs from `first` on."""
@@ -225,16 +192,15 @@ class MatrixValues:
 
     def win(self, board: Board) -> float:
         """The winning probability of one position."""
-        value = np.zeros(1, np.float64 if self.representation == "float64" else np.int32)
+        value = self.representation.zeros(1)
         self.read(self.zones.game.rank(*board.masks), value)
-        return float(value[0]) if self.representation == "float64" else 0.5 + float(value[0]) / 2**29
+        return self.representation.probability(float(value[0]) - self.representation.shift)
 
     def _read_run(self, run: Run, skip: int, out: NDArray[Any]) -> None:
         """Fill `out` with the positions of a run after the first `skip`."""
         done = (1 << self.rules.pieces) - 1
         if done in (run.own, run.other):
-            half = HALF[self.representation]
-            out[:] = self.shift + (half if run.own == done else -half)
+            out[:] = self.representation.won(1, run.own == done)
             return
         rows, columns = self.sides[run.own], self.sides[run.other]
         here = self.solved.get((run.own, run.other))
@@ -253,5 +219,5 @@ class MatrixValues:
             self.zones.width(run),
             skip,
             out,
-            self.shift,
+            self.representation.shift,
         )

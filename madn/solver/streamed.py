@@ -24,11 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError
-from madn.solver.components import DTYPE, Matrices, column_groups, offsets, ring_size, whole_exit
+from madn.rules import DIE
+from madn.solver import kernels as builds
+from madn.solver.components import Component, Matrices, Solved, whole_exit
 from madn.solver.footprint import SLOTS
-from madn.solver.kernels import sweep as kernels
+from madn.solver.graph import Pair
+from madn.solver.numbers import Representation, Values
+from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling, checksum
+from madn.solver.tables import LANES, SweepTables
 
 
 class RowWindow:
@@ -46,7 +51,7 @@ class RowWindow:
         for c, width in enumerate(widths):
             a, end = side.class_start[c : c + 2]
             self.start[a:end] = c % SLOTS * room + np.arange(end - a) * width - int(columns.class_start[c])
-        self.L, self.R = (np.zeros(SLOTS * room + kernels.WIDTH, file.dtype) for _ in range(2))
+        self.L, self.R = (np.zeros(SLOTS * room + LANES, file.dtype) for _ in range(2))
 
     def announce(self, strip: int) -> None:
         """Say that a strip will be loaded soon."""
@@ -71,7 +76,9 @@ class ColumnWindow:
         self.file, self.tiling, self.mirrored = file, file.tiling, mirrored
         size = self.tiling.rows.size
         self.start = np.arange(size, dtype=np.int64) * stride
-        self.slabs = [tuple(np.zeros(size * stride + kernels.WIDTH, file.dtype) for _ in range(2)) for _ in range(2)]
+        self.slabs = [
+            (np.zeros(size * stride + LANES, file.dtype), np.zeros(size * stride + LANES, file.dtype)) for _ in range(2)
+        ]
 
     def announce(self, strip: int) -> None:
         """Say that the columns of a strip will be loaded soon."""
@@ -79,7 +86,7 @@ class ColumnWindow:
             self.file.announce(c, range(strip, strip + 1))
 
     def _strips(self, strip: int) -> range:
-        return range(max(0, strip - 6) if self.mirrored else 0, self.tiling.strips)
+        return range(max(0, strip - DIE) if self.mirrored else 0, self.tiling.strips)
 
     def load(self, strip: int) -> None:
         """Bring in the columns of a strip; those of the strip before stay."""
@@ -90,93 +97,94 @@ class ColumnWindow:
             self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
 
 
-class Streamed:
-    """One pair of finish zones while it is being solved, with its matrices in a file."""
+class Streamed(Component):
+    """A component whose matrices are in a file."""
 
     def __init__(
         self,
         rows: Side,
         columns: Side,
-        representation: str,
-        solved: Mapping[tuple[int, int], Matrices],
+        representation: Representation,
+        solved: Solved,
         files: Mapping[int, StripFile],
-        place: Path,
+        path: Path,
         threads: int,
     ) -> None:
-        self.rows, self.columns, self.representation = rows, columns, representation
-        self.mirrored = rows.finish == columns.finish
-        self.strips = len(rows.class_start) - 1
+        super().__init__(rows, columns, representation, threads)
         self.tiling = Tiling(rows, columns, threads)
-        self.place = place
-        dtype = DTYPE[representation]
+        self.path = path
         self.start, room = self.tiling.starts(SLOTS)
-        self.L, self.R = (np.zeros(room + kernels.WIDTH, dtype) for _ in range(2))
-        stride = int(np.diff(rows.class_start).max()) + kernels.WIDTH
+        self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
+        stride = int(np.diff(rows.class_start).max()) + LANES
         self.column_windows = [ColumnWindow(files[f], stride, self.mirrored) for f in columns.moves.exits]
         self.row_windows = [RowWindow(files[f]) for f in rows.moves.exits] if self.mirrored else []
         size = max(rows.size, columns.size)
         row_exits: list[RowWindow] | list[Matrices] = self.row_windows or [
             whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits
         ]
-        groups = column_groups(columns)
-        ring = ring_size(columns, groups)
-        slot = np.arange(columns.size, dtype=np.int32) % ring
-        self.kernel = kernels.Component(
-            rows=rows,
-            columns=columns,
-            L=self.L,
-            R=self.R,
-            start=self.start,
-            row_offset=offsets(rows, self.start, [m.start for m in row_exits]),
-            column_offset=offsets(
-                columns, slot.astype(np.int64) * kernels.WIDTH, [window.start for window in self.column_windows]
-            ),
-            row_exits=[(m.L, m.R) for m in row_exits],
-            column_exits=[window.slabs[0] for window in self.column_windows],
-            slot=slot,
-            group_class=groups,
-            ring=ring,
-            mirrored=self.mirrored,
-            refill=True,
+        starts = [m.start for m in row_exits], [window.start for window in self.column_windows]
+        self.sweeper = builds.sweep.Sweeper(
+            SweepTables.of(rows, columns, self.start, *starts, refill=True),
+            self.L,
+            self.R,
+            [(m.L, m.R) for m in row_exits],
+            [window.slabs[0] for window in self.column_windows],
         )
         self.file: StripFile
-        self._packed = np.empty(self.tiling.longest, dtype)
+        self._packed = np.empty(self.tiling.longest, representation.dtype)
         self._sums = [0] * self.strips  # checksums of the strips in the file
-        self._state: Path = place.with_suffix(".state")
+        self._state: Path = path.with_suffix(".state")
         self._noted: dict[str, Any] = {}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="madn-load")
         self._storer = ThreadPoolExecutor(1, thread_name_prefix="madn-store")
         self._stored: list[Future[None]] = []
 
-    def strip_slots(self) -> NDArray[np.int64]:
-        """How many values each strip has: what a pass over it costs."""
+    def strip_values(self) -> NDArray[np.int64]:
+        """How many values each strip has."""
         return 2 * np.array([self.tiling.dense_size(i) for i in range(self.strips)])
 
     def begin(self) -> dict[str, Any] | None:
         """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
         state = self._restore()
         kept = state is not None and state["kept"]
-        if kept and not self.place.exists():
-            raise CorruptBlockError(f"{self.place}: missing; this work cannot go on")
-        self.file = StripFile(self.place, self.tiling, self.L.dtype, create=not kept)
+        if kept and not self.path.exists():
+            raise CorruptBlockError(f"{self.path}: missing; this work cannot go on")
+        self.file = StripFile(self.path, self.tiling, self.L.dtype, create=not kept)
         if state is not None and state["after_capture"] is None:
             for strip in range(self.strips):
                 self._load_strip(strip)
-                self.kernel.restore(strip)
+                self.sweeper.restore(strip)
             self.checkpoint(state)
         return state
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Wait for what is being written, and close the file; it stays."""
         self._loader.shutdown(wait=True, cancel_futures=True)
         self._storer.shutdown(wait=True, cancel_futures=True)
         if hasattr(self, "file"):
             self.file.close()
 
-    def passes(
-        self, threads: int, examine: bool, skip_below: float = 0.0, keep: bool = False
-    ) -> Iterator[tuple[int, Any]]:
-        """Sweep, or examine what the file holds; yields the next strip and what the kernel found in the one before.
+    def matrices(self, both: bool) -> dict[Pair, Matrices]:
+        """Nothing is in memory."""
+        return {}
+
+    def store(self, file: StripFile, solved: Solved) -> None:
+        """Write the strips with the columns' side as rows; a mirrored component is in its file already."""
+        if self.mirrored:
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            rows = WholeRows(self.file, self.columns.finish, pool)
+            L, R = (np.empty(row_values(self.columns, self.rows), self.file.dtype) for _ in range(2))
+            file.write_strips(self._rows(rows, number, L, R) for number in range(file.tiling.strips))
+
+    def _rows(self, rows: WholeRows, number: int, L: Values, R: Values) -> tuple[Values, Values, NDArray[np.int64]]:
+        """Bring in the rows of a class of the columns' side; also where each begins."""
+        rows.load(number, 0, L, R)
+        first = int(self.columns.class_start[number])
+        return L, R, (np.arange(self.columns.size, dtype=np.int64) - first) * self.rows.size
+
+    def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
+        """Sweep, or examine what the file holds, strip by strip.
 
         A sweep leaves its values in the file if they are to be kept. No group of columns is skipped: its old values
         are not at hand.
@@ -187,8 +195,8 @@ class Streamed:
             if strip + 1 < self.strips:
                 coming = self._loader.submit(self._load, strip + 1, examine)
             begin = int(self.rows.class_start[strip])
-            self.kernel.set_column_exits([window.slabs[strip % 2] for window in self.column_windows], begin)
-            found = self.kernel.run(strip, strip + 1, threads, examine)
+            self.sweeper.set_column_exits([window.slabs[strip % 2] for window in self.column_windows], begin)
+            found = self.sweeper.run(strip, strip + 1, self.threads, examine)
             if keep:
                 self._finish_writing(1)
                 self._stored.append(self._storer.submit(self._store, strip))
@@ -216,7 +224,7 @@ class Streamed:
         """Bring a strip from the file into its slot."""
         packed = self.file.read(strip)
         if checksum(packed) != self._sums[strip]:
-            raise CorruptBlockError(f"{self.place}: strip {strip} is not as it was written; this work cannot go on")
+            raise CorruptBlockError(f"{self.path}: strip {strip} is not as it was written; this work cannot go on")
         self.tiling.unpack(strip, packed, self.L, self.R, self.start)
 
     def _store(self, strip: int) -> None:
@@ -235,8 +243,8 @@ class Streamed:
             self.note({**state, "after_capture": None})
             before.unlink(missing_ok=True)
         with open(now, "wb") as file:
-            self.kernel.after_capture.tofile(file)
-        self.note({**state, "after_capture": checksum(self.kernel.after_capture)})
+            self.sweeper.after_capture.tofile(file)
+        self.note({**state, "after_capture": checksum(self.sweeper.after_capture)})
         before.unlink(missing_ok=True)
 
     def note(self, state: Mapping[str, Any]) -> None:
@@ -245,7 +253,7 @@ class Streamed:
         write_whole(self._state, json.dumps(self._noted))
 
     def _after_capture(self, sweeps: int) -> Path:
-        return self.place.with_suffix(f".captures{sweeps % 2}")
+        return self.path.with_suffix(f".captures{sweeps % 2}")
 
     def _restore(self) -> dict[str, Any] | None:
         """Bring everything in memory to where an earlier run was, and return what it noted."""
@@ -259,7 +267,7 @@ class Streamed:
             raise CorruptBlockError(f"{self._state}: not the state of a solve")
         self._noted, self._sums = dict(state), state["sums"]
         if state["after_capture"] is not None:
-            place, after_capture = self._after_capture(state["sweeps"]), self.kernel.after_capture
+            place, after_capture = self._after_capture(state["sweeps"]), self.sweeper.after_capture
             values = np.fromfile(place, after_capture.dtype) if place.exists() else after_capture[:0]
             if len(values) != len(after_capture) or checksum(values) != state["after_capture"]:
                 raise CorruptBlockError(f"{place}: not as it was written; this work cannot go on")

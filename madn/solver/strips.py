@@ -3,7 +3,9 @@
 import hashlib
 import os
 import threading
+from collections.abc import Iterable
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,9 @@ from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError
 from madn.solver import _packing
+from madn.solver.numbers import Values
 from madn.solver.sides import Side
 
-Values = NDArray[Any]
 PAGE = 4096  # bytes
 AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
 
@@ -122,6 +124,20 @@ class StripFile:
     def write(self, strip: int, packed: Values) -> None:
         """Write all tiles of a strip."""
         self._transfer(os.pwritev, packed, self._extent(strip)[0])
+
+    def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
+        """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
+        packed = np.empty(self.tiling.longest, self.dtype)
+        for strip, (L, R, start) in enumerate(strips):
+            self.write(strip, self.tiling.pack(strip, L, R, start, packed))
+
+    def __enter__(self) -> "StripFile":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
     def _transfer(self, call: Any, values: Values, at: int) -> None:
         """Read or write an array at a place, in as many steps as the system takes."""

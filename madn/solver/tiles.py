@@ -1,231 +1,193 @@
-"""Method `tiles`: component after component, most advanced first, each swept until it settles."""
+"""Method `tiles`: component after component, most advanced first, each swept until its residual is small enough."""
 
-import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from madn.board import Board
-from madn.rules import Rules
 from madn.solver.census import Census
-from madn.solver.components import HALF, Component, Matrices
-from madn.solver.deliver import HandOver
-from madn.solver.footprint import can_stream, component_positions, exits
+from madn.solver.components import Component, InMemory, Matrices
+from madn.solver.convergence import Convergence
+from madn.solver.deliver import Delivery
+from madn.solver.footprint import component_positions
+from madn.solver.graph import Pair, exits, pair_text
 from madn.solver.id_order import Receiver
-from madn.solver.plan import Plan, PlanError
-from madn.solver.scratch import Scratch, occupied
+from madn.solver.plan import Plan
+from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
-from madn.solver.solution import Extremes, Found, MatrixValues, Place, Solution
+from madn.solver.solution import Extremes, MatrixValues, Solution
 from madn.solver.streamed import Streamed
 from madn.solver.strips import StripFile
 
-# The part of the work on a component on disk before it is handed over, without and with a census: what the largest ones
+# The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
 # of four pieces took, for the estimate of progress only.
 SOLVING = {False: 0.8, True: 0.5}
-EXPECTED_SWEEPS = {"fixed32": 12, "float64": 22}  # for the estimate of progress only
-MOST_SWEEPS = 2000
-NEAR_THE_END = 16  # times the target: a sweep divides the change by four to six, then
+
+Progress = Callable[[float, str], None]
 
 
-def solve(plan: Plan, progress: Callable[[float, str], None], receiver: Receiver | None = None) -> Solution:
-    """Solve the game of a plan; on disk, hand each component over when it is solved."""
-    began = time.perf_counter()
-    with ExitStack() as stack:
-        scratch = stack.enter_context(occupied(plan)) if plan.scratch is not None else None
-        sides = scratch.sides if scratch else {f: Side(plan.rules, f) for pair in plan.pairs for f in pair}
+def solve(plan: Plan, progress: Progress, receiver: Receiver | None = None, scratch: Scratch | None = None) -> Solution:
+    """Solve the game of a plan; with a scratch directory, deliver each component when it is solved."""
+    return (_FromDisk(plan, scratch, receiver) if scratch else _InOneGo(plan)).solve(progress)
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """What is reported of one component."""
+
+    component: str
+    sweeps: int
+    updates: int
+    extremes: Extremes
+
+
+class _InOneGo:
+    """Keeps every solved component in memory."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.sides = {f: Side(plan.rules, f) for pair in plan.pairs for f in pair}
+        self.solved: dict[Pair, Matrices] = {}
+
+    def solve(self, progress: Progress) -> Solution:
+        """Solve all components in their order."""
+        began = time.perf_counter()
+        plan = self.plan
         sizes = np.array([component_positions(plan.rules, f, g) for f, g in plan.pairs])
         ends = np.cumsum(sizes)
-        solved: dict[tuple[int, int], Matrices] = {}
-        figures: list[dict[str, Any]] = []
-        counted: list[dict[str, Any]] = []
-        handover = HandOver(scratch, receiver) if scratch else None
-        first = SOLVING[plan.census]
+        figures = []
         for pair, size, end in zip(plan.pairs, sizes, ends, strict=True):
 
-            def tell(fraction: float, before: int = end - size, size: int = size, pair: Any = pair) -> None:
+            def tell(fraction: float, before: int = end - size, size: int = size, pair: Pair = pair) -> None:
                 progress(float((before + fraction * size) / ends[-1]), pair_text(plan.rules, pair))
 
-            if handover:
-                figures.append(_solve_pair(plan, pair, sides, solved, scratch, lambda part: tell(first * part)))
-                if sum(m.L.nbytes + m.R.nbytes for m in solved.values()) > plan.memory_bytes // 4:
-                    solved.clear()
-                counted.append(handover.pair(pair, solved, lambda part: tell(first + (1 - first) * part)))
-            else:
-                figures.append(_solve_pair(plan, pair, sides, solved, scratch, tell))
-        if handover:
-            handover.won()
-        extremes = Extremes.read(figures[0]["extremes"], plan.rules)
+            figures.append(self.pair(pair, tell))
+        return self.solution(figures, time.perf_counter() - began)
+
+    def pair(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
+        """Solve one component."""
+        f, g = pair
+        component = InMemory(self.sides[f], self.sides[g], self.plan.representation, self.solved, self.plan.threads)
+        figures = self.converge(pair, component, tell)
+        self.solved |= component.matrices(both=False)
+        return figures
+
+    def converge(self, pair: Pair, component: Component, tell: Callable[[float], None]) -> _Figures:
+        """Sweep a component; return its figures."""
+        convergence = Convergence(component, self.plan)
+        for fraction in convergence.run():
+            tell(fraction)
+        name = pair_text(self.plan.rules, pair)
+        return _Figures(name, convergence.sweeps, convergence.updates, convergence.extremes())
+
+    def solution(self, figures: list[_Figures], seconds: float) -> Solution:
+        """Put the figures of all components together."""
+        plan = self.plan
+        extremes = figures[0].extremes
         for more in figures[1:]:
-            extremes = extremes.merged(Extremes.read(more["extremes"], plan.rules))
-        values = None if scratch else MatrixValues(plan.rules, plan.representation, sides, solved)
-        if values:
-            wins = {str(board): values.win(board) for board in plan.boards()}
-        else:
-            wins = {board: win for part in counted for board, win in part["wins"].items()}
+            extremes = extremes.merged(more.extremes)
+        wins = self.wins()
         return Solution(
             plan=plan,
-            sweeps=max(part["sweeps"] for part in figures),
-            sweeps_per_component=[(part["component"], part["sweeps"]) for part in figures],
-            updates=sum(part["updates"] for part in figures),
-            seconds=time.perf_counter() - began,
+            sweeps=max(part.sweeps for part in figures),
+            sweeps_per_component=[(part.component, part.sweeps) for part in figures],
+            updates=sum(part.updates for part in figures),
+            seconds=seconds,
             win=wins[str(plan.boards()[0])],
             start=wins.get(str(Board.start(plan.rules))),
             extremes=extremes,
-            values=values,
-            scratch=scratch,
-            census=_added(counted) if plan.census else None,
-            stack=stack.pop_all(),
+            values=self.values(),
+            census=self.census(),
         )
 
+    def values(self) -> MatrixValues | None:
+        """All values, where they are kept."""
+        return MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
 
-def _added(counted: list[dict[str, Any]]) -> Census:
-    census = Census()
-    for part in counted:
-        census.add(Census.read(part["census"]))
-    return census
+    def wins(self) -> dict[str, float]:
+        """The values of the boards that are reported."""
+        values = MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
+        return {str(board): values.win(board) for board in self.plan.boards()}
 
-
-def _solve_pair(
-    plan: Plan,
-    pair: tuple[int, int],
-    sides: dict[int, Side],
-    solved: dict[tuple[int, int], Matrices],
-    scratch: Scratch | None,
-    tell: Callable[[float], None],
-) -> dict[str, Any]:
-    """Solve one component, or take it as an earlier run left it; return its figures."""
-    if scratch is not None:
-        earlier = scratch.done(pair)
-        if earlier is not None:
-            return earlier
-    f, g = pair
-    files: dict[int, StripFile] = {}
-    component: Component | Streamed
-    if scratch is not None and pair in plan.streamed:
-        _fetch(scratch, solved, {(x, g) for x in exits(plan.rules, f) if f != g})
-        files = {x: scratch.open((f, x)) for x in exits(plan.rules, g)}
-        place = scratch.path(pair, "values" if f == g else "work")
-        component = Streamed(sides[f], sides[g], plan.representation, solved, files, place, plan.threads)
-    else:
-        if scratch is not None:
-            wanted = {(x, g) for x in exits(plan.rules, f)} | {(x, f) for x in exits(plan.rules, g)}
-            _fetch(scratch, solved, wanted)
-        component = Component(sides[f], sides[g], plan.representation, solved)
-    convergence = Convergence(component, plan)
-    try:
-        for fraction in convergence.run():
-            tell(fraction)
-        figures = {
-            "component": pair_text(plan.rules, pair),
-            "sweeps": convergence.sweeps,
-            "updates": convergence.updates,
-            "extremes": convergence.extremes().written(),
-        }
-        if scratch is not None:
-            scratch.save(pair, component, figures)
-        elif isinstance(component, Component):
-            solved.update(component.results(plan.threads))
-    finally:
-        convergence.close()
-        for file in files.values():
-            file.close()
-    return figures
+    def census(self) -> Census | None:
+        """What was counted."""
+        return None
 
 
-def _fetch(scratch: Scratch, solved: dict[tuple[int, int], Matrices], wanted: set[tuple[int, int]]) -> None:
-    """Have exactly these solved components in memory."""
-    for key in set(solved) - wanted:
-        del solved[key]
-    for key in sorted(wanted - set(solved)):
-        solved[key] = scratch.load(*key)
+class _FromDisk(_InOneGo):
+    """Keeps solved components in a scratch directory; the last ones are in memory too, as far as there is room."""
 
+    def __init__(self, plan: Plan, scratch: Scratch, receiver: Receiver | None) -> None:
+        super().__init__(plan)
+        self.sides, self.scratch = scratch.sides, scratch
+        self.delivery = Delivery(scratch, receiver)
+        self.delivered: list[dict[str, Any]] = []
 
-class Convergence:
-    """Brings the residual of one component within the tolerance."""
+    def solve(self, progress: Progress) -> Solution:
+        """Solve all components in their order, and deliver finished games last."""
+        solution = super().solve(progress)
+        self.delivery.won()
+        return solution
 
-    def __init__(self, component: Component | Streamed, plan: Plan) -> None:
-        self.component, self.plan = component, plan
-        self.large = can_stream(plan.rules, component.rows.finish, component.columns.finish)
-        self.unit = 2.0 * HALF[plan.representation]
-        self.work = np.cumsum(component.strip_slots())
-        self.sweeps = self.updates = 0
-        self.change = math.inf  # of what captures lead to, in the last sweep
-        self.kept = False  # whether the values of the last sweep are there
-        self.target = plan.tolerance * self.unit / 2
-        self.found: Found | None = None
-        if isinstance(component, Streamed):
-            earlier = component.begin()
-            if earlier is not None:
-                self.sweeps, self.updates, self.kept = (earlier[name] for name in ("sweeps", "updates", "kept"))
-                self.change, self.target = float(earlier["change"]), float(earlier["target"])
+    def pair(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
+        """Solve one component, or take it as an earlier run left it, and deliver it."""
+        first = SOLVING[self.plan.census]
+        written = self.scratch.done(pair)
+        if written is None:
+            figures = self._solve(pair, lambda part: tell(first * part))
+        else:
+            figures = _Figures(**{**written, "extremes": Extremes.read(written["extremes"], self.plan.rules)})
+        own = {key: matrices for key, matrices in self.solved.items() if set(key) == set(pair)}
+        if sum(matrices.nbytes for matrices in self.solved.values()) > self.plan.memory_bytes // 4:
+            self.solved = own
+        self.delivered.append(self.delivery.pair(pair, self.solved, lambda part: tell(first + (1 - first) * part)))
+        return figures
 
-    def close(self) -> None:
-        """Let go of the files of a streamed component."""
-        if isinstance(self.component, Streamed):
-            self.component.end()
+    def _solve(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
+        component, files = self._component(pair)
+        try:
+            figures = self.converge(pair, component, tell)
+            self.solved |= component.matrices(both=True)
+            self.scratch.save(pair, component, self.solved, {**vars(figures), "extremes": figures.extremes.written()})
+        finally:
+            component.close()
+            for file in files:
+                file.close()
+        return figures
 
-    def run(self) -> Iterator[float]:
-        """Sweep until the residual is small enough; yields the part of the work that is done, by estimate.
+    def _component(self, pair: Pair) -> tuple[Component, list[StripFile]]:
+        """The component of a pair, in memory if it fits, and the files that it reads."""
+        (f, g), plan, sides = pair, self.plan, self.sides
+        if pair not in plan.streamed:
+            self._fetch({(x, g) for x in exits(plan.rules, f)} | {(x, f) for x in exits(plan.rules, g)})
+            return InMemory(sides[f], sides[g], plan.representation, self.solved, plan.threads), []
+        self._fetch({(x, g) for x in exits(plan.rules, f) if f != g})
+        files = {x: self.scratch.open((f, x)) for x in exits(plan.rules, g)}
+        path = self.scratch.path(pair, "values" if f == g else "work")
+        component = Streamed(sides[f], sides[g], plan.representation, self.solved, files, path, plan.threads)
+        return component, list(files.values())
 
-        A sweep leaves a residual of at most the largest change of what captures lead to, for that alone was old when a
-        value was computed, plus what groups left alone may have missed: half the tolerance each. The residual itself is
-        then measured by a pass that only reads.
-        """
-        tolerance = self.plan.tolerance * self.unit
-        while self.sweeps < MOST_SWEEPS:
-            while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
-                yield from self._sweep()
-            self.found = None
-            for end, places in self.component.passes(self.plan.threads, True):
-                found = Found(*(Place(*place) for place in places))
-                self.found = self.found.merged(found) if self.found else found
-                yield 0.95 + 0.05 * float(self.work[end - 1] / self.work[-1])
-            if self.found and self.found.residual.value / 6 <= tolerance:
-                return
-            self.target /= 2
-            self.kept = False
-            if isinstance(self.component, Streamed):
-                self.component.note(self._state())
-        raise PlanError(f"a residual of {self.plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
+    def _fetch(self, wanted: set[Pair]) -> None:
+        """Have exactly these solved components in memory."""
+        self.solved = {key: matrices for key, matrices in self.solved.items() if key in wanted}
+        for key in sorted(wanted - set(self.solved)):
+            self.solved[key] = self.scratch.load(*key)
 
-    def _sweep(self) -> Iterator[float]:
-        """One sweep.
+    def values(self) -> None:
+        """They were delivered."""
 
-        In a component that may be streamed, values are kept only near the end, and no tile is left alone, also when it
-        is in memory: the same bits come out either way.
-        """
-        expected = EXPECTED_SWEEPS[self.plan.representation] + 1
-        keep = not self.large or self.change <= NEAR_THE_END * self.target
-        change, updates = 0.0, self.updates
-        skip_below = 0.0 if self.large else self.target
-        for end, (moved, computed) in self.component.passes(self.plan.threads, False, skip_below, keep):
-            change = max(change, moved)
-            updates += computed
-            yield min(0.95, (self.sweeps + float(self.work[end - 1] / self.work[-1])) / expected)
-        self.sweeps, self.updates, self.change, self.kept = self.sweeps + 1, updates, change, keep
-        if isinstance(self.component, Streamed):
-            self.component.checkpoint(self._state())
+    def wins(self) -> dict[str, float]:
+        """The values of the boards that are reported, noted when they were delivered."""
+        return {board: win for part in self.delivered for board, win in part["wins"].items()}
 
-    def _state(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("sweeps", "updates", "change", "target", "kept")}
-
-    def extremes(self) -> Extremes:
-        """What the last reading pass found, as probabilities and boards."""
-        if self.found is None:
-            raise RuntimeError("extremes are known after run()")
-        return Extremes.of(self.found, self.unit, self._board)
-
-    def _board(self, place: Place) -> Board:
-        rows, columns = self.component.rows, self.component.columns
-        squares = rows.rules.squares
-        a = int(rows.masks[place.row]) | rows.finish << squares
-        b = int(columns.masks[place.column]) | columns.finish << squares
-        return Board.from_masks(b, a, rows.rules) if place.column_moves else Board.from_masks(a, b, rows.rules)
-
-
-def pair_text(rules: Rules, pair: tuple[int, int]) -> str:
-    """A component as people draw it: both finish zones, `o` for a piece, `.` for a free square."""
-    return "/".join("".join("o" if zone >> i & 1 else "." for i in range(rules.pieces)) for zone in pair)
+    def census(self) -> Census | None:
+        """What was counted."""
+        if not self.plan.census:
+            return None
+        census = Census()
+        for part in self.delivered:
+            census.add(Census.read(part["census"]))
+        return census

@@ -1,156 +1,89 @@
-# The extension type around the loops of `_sweep.pxi`: it owns the tables and runs strips in parallel.
+# The extension type around the loops: it checks the tables, points into them and runs strips in parallel.
 
-STOP = 2 ** 31 - 1       # ends a list of ascending columns
+from madn.solver.tables import LANES as LANES_OF_TABLES
+from madn.solver.tables import SweepTables
+
+if LANES_OF_TABLES != LANES:
+    raise ImportError(f"the kernels have {LANES} lanes, the tables {LANES_OF_TABLES}")
 
 cdef enum:
     RINGS = 400 << 10    # bytes of the rings of chunks that run side by side: they share a cache of 512 KiB
     SHARED = 1700        # chunks times columns from which a strip is worth more than one thread: about 0.15 ms
 
 
-cdef class Component:
+cdef class Sweeper:
     """The two matrices of a pair of finish zones, and the passes over them.
 
-    Built by `madn.solver.components`, which owns the arrays and says what each holds.
+    `tables` are the `madn.solver.tables.SweepTables` of the pair. L and R are its matrices, `row_exits` and
+    `column_exits` those of the components that moves of either side lead to, each as (L, R).
     """
 
     cdef Tables t
-    cdef list kept               # keeps the arrays alive that the tables point into
+    cdef object tables, L, R, row_exits, column_exits     # they own the memory that `t` points into
     cdef bint wide
-    cdef readonly object after_capture   # what captures lead to: all that a sweep keeps for the next
-    cdef object L, R, scratch, aside, in_order
+    cdef readonly object after_capture     # what captures lead to: all that a sweep keeps for the next
+    cdef object scratch, aside, in_order
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
     cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
-    cdef object need             # [group]: groups that the strip before must be through before this one may begin
     cdef object counts           # [strip]: chunks
     cdef int largest_strip, most_chunks, columns
 
-    def __init__(self, rows, columns, L, R, start, row_offset, column_offset, row_exits, column_exits, slot,
-                 group_class, int ring, bint mirrored, bint refill=False):
+    def __init__(self, tables, L, R, row_exits, column_exits):
         cdef Tables* t = &self.t
-        self.kept = []
-        self.L, self.R = L, R
-        self.wide = L.dtype == np.float64
-        t.mirrored = mirrored
-        t.pieces = rows.rules.pieces
-        t.squares = rows.rules.squares
-        t.ring = ring
-        t.strips = len(rows.class_start) - 1
-        t.groups = len(group_class) - 1
-        sizes = np.diff(rows.class_start)
-        counts = (sizes + LANES - 1) // LANES
-        chunks = np.concatenate([[0], np.cumsum(counts)])
-        self.counts = counts
-        self.most_chunks = int(counts.max())
-        all_chunks = int(chunks.max())
-        t.row_class = self.int32(rows.class_start)
-        t.col_class = self.int32(columns.class_start)
-        t.group_class = self.int32(group_class)
-        t.first_chunk = self.int32(chunks)
-        t.widest = int(np.diff(columns.class_start[group_class]).max()) + LANES
-        t.start = self.int64(start)
-        t.row_first = self.int32(rows.moves.first[::6])
-        t.row_count = self.int8(np.diff(rows.moves.first))
-        t.row_kind = self.int8(rows.moves.kind)
-        t.row_offset = self.int64(row_offset)
-        t.row_turn = self.int8(rows.moves.turn)
-        t.row_turns = self.turns(rows.moves.turns)
-        t.row_pips = self.int32(rows.pips)
-        t.row_facing = self.uint64(rows.facing)
-        t.row_captured = self.int32(rows.boxed_index[rows.without].ravel())
-        t.row_boxed = self.int32(rows.boxed_index)
-        t.col_first = self.int32(columns.moves.first[::6])
-        t.col_count = self.int8(np.diff(columns.moves.first))
-        t.col_kind = self.int8(columns.moves.kind)
-        t.col_offset = self.int32(column_offset)
-        t.col_turn = self.int8(columns.moves.turn)
-        t.col_turns = self.turns(columns.moves.turns)
-        t.kinds_of_turns = len(columns.moves.turns)
-        t.col_masks = self.uint64(columns.masks)
-        t.slot = self.int32(slot)
-        states = columns.holders
-        starts = columns.class_start[group_class]
-        ends = np.cumsum([0, *(len(of_square) + 1 for of_square in states)])     # each list ends with a stop
-        t.hold_group = self.int32(np.concatenate([
-            ends[q] + np.searchsorted(of_square, starts) for q, of_square in enumerate(states)]))
-        t.hold_state = self.int32(np.concatenate([np.append(of_square, STOP) for of_square in states]))
-        t.boxed_group = self.int32(np.searchsorted(columns.boxed, starts))
-        t.boxed_state = self.int32(columns.boxed)
-        t.boxed_with = self.int32(columns.boxed_with.ravel())
-        earliest = np.maximum(rows.pips[rows.boxed] - t.squares, 0) if mirrored else np.zeros(len(rows.boxed), int)
-        lengths = columns.size - columns.class_start[earliest].astype(np.int64)
-        t.capture_class = self.int32(earliest)
-        t.capture_start = self.int64(np.cumsum(lengths) - columns.size)
-        self.after_capture = np.zeros(2 * int(lengths.sum()) + LANES, L.dtype)
-        t.after_capture = self.address(self.after_capture)
-        t.exit_row = 0
-        t.refill = refill
+        if not isinstance(tables, SweepTables):
+            raise TypeError(f"tables must be SweepTables, not {type(tables).__name__}")
+        self.tables, self.L, self.R = tables, L, R
+        self.wide = checked(L, None).dtype == np.float64
+        row_exits, column_exits = list(row_exits), list(column_exits)
+        tables.check(min(len(L), len(checked(R, L))), sizes(row_exits, L), sizes(column_exits, L))
+        t.mirrored, t.refill = tables.mirrored, tables.refill
+        t.pieces, t.squares, t.ring, t.widest = tables.pieces, tables.squares, tables.ring, tables.widest
+        t.strips, t.groups, t.kinds_of_turns = tables.strips, tables.groups, tables.turns
+        t.row_class, t.col_class = int32(tables.row_class), int32(tables.col_class)
+        t.group_class, t.first_chunk = int32(tables.group_class), int32(tables.first_chunk)
+        t.start, t.need = int64(tables.start), int32(tables.need)
+        t.row_first, t.row_count, t.row_kind = int32(tables.row_first), int8(tables.row_count), int8(tables.row_kind)
+        t.row_offset, t.row_turn, t.row_turns = int64(tables.row_offset), int8(tables.row_turn), turns(tables.row_turns)
+        t.row_pips, t.row_facing = int32(tables.row_pips), uint64(tables.row_facing)
+        t.row_captured, t.row_boxed = int32(tables.row_captured), int32(tables.row_boxed)
+        t.col_first, t.col_count, t.col_kind = int32(tables.col_first), int8(tables.col_count), int8(tables.col_kind)
+        t.col_offset, t.col_turn, t.col_turns = int32(tables.col_offset), int8(tables.col_turn), turns(tables.col_turns)
+        t.col_masks, t.slot = uint64(tables.col_masks), int32(tables.slot)
+        t.hold_group, t.hold_state = int32(tables.hold_group), int32(tables.hold_state)
+        t.boxed_group, t.boxed_state = int32(tables.boxed_group), int32(tables.boxed_state)
+        t.boxed_with = int32(tables.boxed_with)
+        t.capture_start, t.capture_class = int64(tables.capture_start), int32(tables.capture_class)
+        self.after_capture = np.zeros(tables.captures + LANES, L.dtype)
+        t.after_capture = address(self.after_capture)
         for kind in range(MAX_KINDS):
             t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL
         for kind, (left, right) in enumerate(row_exits, 1):
-            t.row_exit_l[kind] = self.address(left)
-            t.row_exit_r[kind] = self.address(right)
-        for kind, (left, right) in enumerate(column_exits, 1):
-            t.col_exit_l[kind] = self.address(left)
-            t.col_exit_r[kind] = self.address(right)
+            t.row_exit_l[kind], t.row_exit_r[kind] = address(left), address(right)
+        self.row_exits = row_exits
+        self.set_column_exits(column_exits, 0)
+        self.counts = np.diff(tables.first_chunk[:t.strips + 1])
+        self.most_chunks = int(self.counts.max())
         self.by_strip = np.zeros((t.strips, t.groups))
-        self.moved = np.zeros((all_chunks, t.groups))
-        self.pending = np.full((all_chunks, t.groups), np.inf)
-        later = np.searchsorted(group_class, np.asarray(group_class)[1:] + t.squares + 1)
-        self.need = np.minimum(later, t.groups).astype(np.int32)
-        self.largest_strip = int(sizes.max())
-        self.columns = columns.size
+        self.moved = np.zeros((int(self.counts.sum()), t.groups))
+        self.pending = np.full(self.moved.shape, np.inf)
+        self.largest_strip = int(np.diff(tables.row_class[:t.strips + 1]).max())
+        self.columns = tables.columns
         self.in_order = np.arange(self.largest_strip, dtype=np.int32)
-
-    cdef const TurnWeights* turns(self, kinds) except NULL:
-        if len(kinds) > MAX_TURNS:
-            raise ValueError(f"{len(kinds)} kinds of turns are more than {MAX_TURNS}")
-        cdef const double[:, ::1] view = np.array(
-            [(turn.unit, turn.wait, turn.total - turn.again, 6 / turn.total) for turn in kinds])
-        self.kept.append(view)
-        return <const TurnWeights*>&view[0, 0]
-
-    cdef const int32_t* int32(self, array) except NULL:
-        cdef const int32_t[::1] view = with_room(array, np.int32)
-        self.kept.append(view)
-        return &view[0]
-
-    cdef const int8_t* int8(self, array) except NULL:
-        cdef const int8_t[::1] view = with_room(array, np.int8)
-        self.kept.append(view)
-        return &view[0]
-
-    cdef const int64_t* int64(self, array) except NULL:
-        cdef const int64_t[::1] view = with_room(array, np.int64)
-        self.kept.append(view)
-        return &view[0]
-
-    cdef const uint64_t* uint64(self, array) except NULL:
-        cdef const uint64_t[::1] view = with_room(array, np.uint64)
-        self.kept.append(view)
-        return &view[0]
-
-    cdef void* address(self, array) except NULL:
-        self.kept.append(array)
-        return self.where(array)
-
-    cdef void* where(self, array) except NULL:
-        cdef const int32_t[::1] narrow
-        cdef const double[::1] wide
-        if self.wide:
-            wide = array
-            return <void*>&wide[0]
-        narrow = array
-        return <void*>&narrow[0]
 
     def set_column_exits(self, column_exits, int first_row):
         """Let the column player's moves to other finish zones lead to these vectors, which begin with `first_row`."""
+        column_exits = list(column_exits)
+        if first_row < 0 or len(sizes(column_exits, self.L)) >= MAX_KINDS:
+            raise ValueError(f"{len(column_exits)} column exits from row {first_row} on")
         self.t.exit_row = first_row
         for kind, (left, right) in enumerate(column_exits, 1):
-            self.t.col_exit_l[kind] = self.where(left)
-            self.t.col_exit_r[kind] = self.where(right)
+            self.t.col_exit_l[kind], self.t.col_exit_r[kind] = address(left), address(right)
+        self.column_exits = column_exits
 
     def restore(self, int strip):
         """Do for a strip that was not computed here what is done besides: fill and copy captures."""
+        if not 0 <= strip < self.t.strips:
+            raise ValueError(f"there is no strip {strip}, only 0 to {self.t.strips - 1}")
         if self.wide:
             restore_strip[double](self, strip, self.L, self.R)
         else:
@@ -163,10 +96,14 @@ cdef class Component:
         nothing, returns three extremes (six times the residual, least value, largest value), each as (value, row,
         column, column moves).
         """
-        dtype = np.float64 if self.wide else np.int32
+        if not 0 <= first < end <= self.t.strips or threads < 1:
+            raise ValueError(f"strips {first} to {end} of {self.t.strips} on {threads} threads")
+        rows = range(self.t.row_class[first], self.t.row_class[end])
+        self.tables.check_columns(rows, self.t.exit_row, sizes(self.column_exits, self.L))
         if self.scratch is None or len(self.scratch) < threads:
-            self.scratch = np.zeros((threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES), dtype)
-            self.aside = np.zeros((2, 2, self.most_chunks if self.t.mirrored else 1, self.largest_strip * LANES), dtype)
+            self.scratch = np.zeros((threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES), self.L.dtype)
+            chunks = self.most_chunks if self.t.mirrored else 1
+            self.aside = np.zeros((2, 2, chunks, self.largest_strip * LANES), self.L.dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
                                       skip_below, rounding)
@@ -174,18 +111,58 @@ cdef class Component:
                                    skip_below, rounding)
 
 
-cdef restore_strip(Component c, int strip, value_t[::1] L, value_t[::1] R):
+cdef const int8_t* int8(const int8_t[::1] array) except NULL:
+    return &array[0]
+
+
+cdef const int32_t* int32(const int32_t[::1] array) except NULL:
+    return &array[0]
+
+
+cdef const int64_t* int64(const int64_t[::1] array) except NULL:
+    return &array[0]
+
+
+cdef const uint64_t* uint64(const uint64_t[::1] array) except NULL:
+    return &array[0]
+
+
+cdef const TurnWeights* turns(const double[:, ::1] array) except NULL:
+    return <const TurnWeights*>&array[0, 0]
+
+
+cdef void* address(array) except NULL:
+    """Where the values are; the caller keeps the array alive."""
+    cdef double[::1] wide
+    cdef int32_t[::1] narrow
+    if array.dtype == np.float64:
+        wide = array
+        return &wide[0]
+    narrow = array
+    return &narrow[0]
+
+
+cdef object checked(array, like):
+    """An array of values that can be used, of the type of another one."""
+    if not isinstance(array, np.ndarray) or array.ndim != 1 or not array.flags.c_contiguous or len(array) < LANES:
+        raise ValueError("values must be contiguous 1-d arrays with room for a vector at their end")
+    if array.dtype not in (np.int32, np.float64) or like is not None and array.dtype != like.dtype:
+        raise ValueError(f"values of type {array.dtype} cannot be used here")
+    return array
+
+
+cdef list sizes(pairs, like):
+    """How many values both arrays of each pair have at least."""
+    return [min(len(checked(left, like)), len(checked(right, like))) for left, right in pairs]
+
+
+cdef restore_strip(Sweeper c, int strip, value_t[::1] L, value_t[::1] R):
     cdef Tables* t = &c.t
     cdef int g, first = t.row_class[strip], rows = t.row_class[strip + 1] - first
     with nogil:
         for g in range(t.groups):
             old_row_captures(t, first, rows, g, t.col_class[strip] if t.mirrored else 0, &L[0], &R[0])
         restore_after_capture(t, strip, &L[0], &R[0])
-
-
-def with_room(array, dtype):
-    """A copy with LANES more entries: vectors are read whole."""
-    return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
 
 
 def parts_in_order(counts, int workers, int together):
@@ -199,10 +176,11 @@ def parts_in_order(counts, int workers, int together):
     parts = np.minimum(counts, wanted * -(-counts // (wanted * together)))
     strips = np.where(parts > 0, np.arange(len(parts)), -1)
     first = np.concatenate([[0], np.cumsum(parts)])
-    return first.astype(np.int32), np.concatenate([[-1], np.maximum.accumulate(strips)[:-1]]).astype(np.int32)
+    before = np.concatenate([[-1], np.maximum.accumulate(strips)])[:len(strips)]
+    return first.astype(np.int32), before.astype(np.int32)
 
 
-cdef void prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
+cdef void prepare(Sweeper c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
     """Write the jobs of a strip."""
     cdef Tables* t = &c.t
     cdef double[:, ::1] moved = c.moved
@@ -221,12 +199,11 @@ cdef void prepare(Component c, int strip, value_t[:, :, ::1] aside, Job like, Jo
             jobs[k].aside_r = &aside[1, k, 0]
 
 
-cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, :, ::1] aside,
+cdef run_strips(Sweeper c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, :, ::1] aside,
                 int first, int end, int threads, bint examining, double skip_below, double rounding):
     cdef Tables* t = &c.t
     cdef double[:, ::1] by_strip = c.by_strip
     cdef const int32_t[::1] in_order = c.in_order
-    cdef const int32_t[::1] need = c.need
     cdef int chunks = t.first_chunk[end] - t.first_chunk[first], strips = end - first
     cdef int together = max(1, min(<int>TOGETHER, RINGS // (2 * t.ring * LANES * <int>sizeof(value_t))))
     cdef int strip, k, workers
@@ -238,6 +215,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     total.residual.value = -1
     total.least.value = 2.0 ** 62
     total.most.value = -total.least.value
+    memset(&like, 0, sizeof(Job))
     like.examine = examining
     like.skip_below = skip_below
     like.rounding = rounding
@@ -249,7 +227,7 @@ cdef run_strips(Component c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scr
     wave.first, wave.tasks = first, first_task[strips]
     wave.first_task = &first_task[0]
     wave.before = &before[0]
-    wave.need = &need[0]
+    wave.need = t.need
     wave.moved = &by_strip[0, 0]
     wave.own = &own[0]
     wave.in_order = &in_order[0]

@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madn import Rules
-from madn.solver import _reorder, best_moves, make_plan, solve
+from madn.solver import _reorder, kernels, make_plan, solve
 from madn.solver.best_moves import BestMoves, Captures, Figures, Margin, Residual
-from madn.solver.components import DTYPE, HALF, Matrices, finish_zones
+from madn.solver.components import Matrices
+from madn.solver.graph import finish_zones
 from madn.solver.kernels import BEST_MOVES_BUILDS
+from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.zones import Zones
 from madn.store import write_database
@@ -24,25 +26,24 @@ from madn.store.reader import open_reader
 KERNELS = BEST_MOVES_BUILDS
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
 NOTHING = Figures(0, 0, 0, 0, Margin(-1, -1, -1, -1), Residual(-1, -1, -1))
-REPRESENTATIONS = ["fixed32", "float64"]
+REPRESENTATIONS = [FIXED32, FLOAT64]
 
 
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request, monkeypatch):
-    monkeypatch.setattr(best_moves, "kernels", KERNELS[request.param])
+    monkeypatch.setattr(kernels, "best_moves", KERNELS[request.param])
     return request.param
 
 
 class Game:
     """A solved game, each pair of finish zones as whole rows in the view of either side."""
 
-    def __init__(self, rules: Rules, representation: str) -> None:
+    def __init__(self, rules: Rules, representation: Representation) -> None:
         self.rules, self.representation = rules, representation
-        tolerance = {"float64": 1e-15, "fixed32": 1e-8}[representation]
-        plan = replace(make_plan(rules), representation=representation, tolerance=tolerance)
+        plan = replace(make_plan(rules), representation=representation, tolerance=representation.finest)
         self.solution = solve(plan)
         self.sides = {f: Side(rules, f) for f in finish_zones(rules)}
-        self.unit = 2 * HALF[representation]
+        self.unit = representation.unit
 
     def rows(self, f: int, g: int) -> Matrices:
         """L and R with zone f as rows, captures as the solver left them: not always those of the row player."""
@@ -63,16 +64,16 @@ class Game:
         exits = []
         for x in self.sides[f].moves.exits:
             if x == TERMINAL:
-                won = np.full(self.sides[g].size, HALF[self.representation], DTYPE[self.representation])
+                won = np.full(self.sides[g].size, self.representation.half, self.representation.dtype)
                 exits.append((won, won, np.zeros(1, np.int64)))
             else:
                 there = self.rows(x, g)
                 exits.append((there.L, there.R, there.start))
-        return BestMoves(self.sides[f], self.sides[g], m.L, m.R, m.start, exits)
+        return BestMoves(self.sides[f], self.sides[g], m.L, m.R, m.start, exits, self.representation)
 
 
 @cache
-def game(rules: Rules, representation: str) -> Game:
+def game(rules: Rules, representation: Representation) -> Game:
     return Game(rules, representation)
 
 
@@ -140,7 +141,7 @@ def pairs(rules: Rules) -> list[tuple[int, int]]:
     return [(f, g) for f in finish_zones(rules) for g in finish_zones(rules)]
 
 
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", [*GAMES, Rules(2, 40)], ids=str)
 def test_choices_are_those_of_the_stored_values_everywhere(tmp_path, rules, representation):
     """Every position and roll: what the policy of the database would be."""
@@ -165,7 +166,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(tmp_path, rules, repr
     assert seen == rules.positions - sum(run.size for run in zones.runs() if full in (run.own, run.other))
 
 
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 def test_figures_are_those_of_the_plain_twin(rules, representation, kernel):
     for f, g in pairs(rules)[:: 1 if rules.pieces < 4 else 13]:
@@ -186,14 +187,14 @@ def agree(found: Figures, words: np.ndarray, plain: Figures, plain_words: np.nda
         assert found.margins == plain.margins
 
 
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 def test_residual_is_that_of_the_solver(rules, representation):
     """Either side to move is a row player once: together they see every position that the solver examines."""
     it = game(rules, representation)
     figures = [whole(it.census(*pair))[0] for pair in pairs(rules)]
     largest = max(found.residual.value for found in figures) / 6 / it.unit
-    if representation == "fixed32":
+    if representation is FIXED32:
         assert largest == it.solution.residual
     else:
         assert largest == pytest.approx(it.solution.residual, abs=1e-15)
@@ -202,12 +203,12 @@ def test_residual_is_that_of_the_solver(rules, representation):
     assert sum(found.positions for found in figures) == rules.positions - won
 
 
-@pytest.mark.parametrize("representation", REPRESENTATIONS)
+@pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", [Rules(2, 40), Rules(4, 8)], ids=str)
 def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
     it, seen = game(rules, representation), set()
     for name in sorted(KERNELS):
-        monkeypatch.setattr(best_moves, "kernels", KERNELS[name])
+        monkeypatch.setattr(kernels, "best_moves", KERNELS[name])
         for threads in (1, 2, 4):
             here = it.census(0, 0)
             figures, words = whole(here, threads)
@@ -254,7 +255,7 @@ def test_any_values_in_any_place(rules, data, seed, wide, spread):
     exits = [matrices(1 if x == TERMINAL else Side(rules, x).size) for x in rows.moves.exits]
     exits = [(left, right, start - 5) for left, right, start in exits]
     L, R, start = matrices(rows.size)
-    it = BestMoves(rows, columns, L, R, start - 5, exits)
+    it = BestMoves(rows, columns, L, R, start - 5, exits, FLOAT64 if wide else FIXED32)
     found, words = whole(it)
     if wide:  # values within rounding of the tie: the twin rounds as the kernel does
         plain, plain_words = plain_choose(it)
@@ -274,7 +275,7 @@ def test_any_values_in_any_place(rules, data, seed, wide, spread):
 
 def test_a_window_of_seven_strips_is_enough():
     """Rows of a strip and of the six before it in a ring, all others nowhere."""
-    it = game(Rules(2, 40), "fixed32").census(0, 1)
+    it = game(Rules(2, 40), FIXED32).census(0, 1)
     figures, words = whole(it)
     rows, k = it.rows, it.columns.size
     room = int(np.diff(rows.class_start).max()) * k
@@ -283,7 +284,7 @@ def test_a_window_of_seven_strips_is_enough():
         start[first:end] = strip % 7 * room + np.arange(end - first) * k
     L, R = np.zeros(7 * room, np.int32), np.zeros(7 * room, np.int32)
     exits = [(left, right, np.arange(len(left) // k) * k) for left, right in it.bases[1:]]
-    ring = BestMoves(rows, it.columns, L, R, start, exits)
+    ring = BestMoves(rows, it.columns, L, R, start, exits, FIXED32)
     total = NOTHING
     for strip, (first, end) in enumerate(pairwise(rows.class_start)):
         for a in range(first, end):
@@ -297,7 +298,7 @@ def test_a_window_of_seven_strips_is_enough():
 
 
 def test_what_does_not_fit_is_refused(kernel):
-    it = game(Rules(2, 8), "fixed32").census(1, 0)
+    it = game(Rules(2, 8), FIXED32).census(1, 0)
     n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
     good = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
 

@@ -1,0 +1,78 @@
+"""The graph of components: pairs of finish zones, the order to solve them in, and which needs which.
+
+A finish zone is the set of its occupied squares, bit i for finish square i. Pieces in it only move forward and never
+leave it, so a move either stays in its pair of finish zones or leads to a more advanced one.
+"""
+
+import itertools
+from collections.abc import Collection
+from functools import cache
+
+import numpy as np
+
+from madn._core import Game
+from madn.rules import DIE, Rules
+
+Pair = tuple[int, int]
+
+
+def finish_zones(rules: Rules) -> range:
+    """All occupations of a finish zone but the full one."""
+    return range((1 << rules.pieces) - 1)
+
+
+@cache
+def exits(rules: Rules, finish: int) -> tuple[int, ...]:
+    """The finish zones that one move leads to from this one, ascending; the full one is left out.
+
+    What can enter or move inside the finish zone depends on the pieces there and on the six squares before it. So it is
+    enough to look at states whose other pieces stand right behind those squares.
+    """
+    S, P = rules.squares, rules.pieces
+    near = range(max(0, S - DIE - P), S)
+    states = [sum(1 << q for q in squares) for squares in itertools.combinations(near, P - finish.bit_count())]
+    _, after, _ = Game(rules).move_table(np.array(states, np.uint64) | np.uint64(finish << S))
+    reached = {int(zone) for zone in np.unique(after >> np.uint64(S))}
+    return tuple(sorted(reached & set(finish_zones(rules)) - {finish}))
+
+
+@cache
+def later_zones(rules: Rules, finish: int) -> frozenset[int]:
+    """The finish zones that a side with this one can come to have, itself included; the full one is left out."""
+    return frozenset({finish}).union(*(later_zones(rules, zone) for zone in exits(rules, finish)))
+
+
+def components(rules: Rules, start: Pair = (0, 0)) -> list[Pair]:
+    """The pairs of finish zones to solve, most advanced first, each with its larger side first.
+
+    Only those that a position with the finish zones `start` can lead to: by default all.
+    """
+
+    def advance(zone: int) -> tuple[int, int]:
+        return zone.bit_count(), sum(i for i in range(rules.pieces) if zone >> i & 1)
+
+    def order(pair: Pair) -> tuple[int, int, Pair]:
+        (n1, s1), (n2, s2) = advance(pair[0]), advance(pair[1])
+        return -(n1 + n2), -(s1 + s2), pair
+
+    zones = sorted(finish_zones(rules), key=advance)
+    reach = [later_zones(rules, zone) for zone in start]
+    pairs = ((f, g) for i, f in enumerate(zones) for g in zones[i:])
+    return sorted((p for p in pairs if any(p[k] in reach[0] and p[1 - k] in reach[1] for k in range(2))), key=order)
+
+
+def users(rules: Rules, pair: Pair, pairs: Collection[Pair]) -> list[Pair]:
+    """The pairs that a move of either side leads from to this one."""
+
+    def leads(user: Pair) -> bool:
+        return any(
+            g == y and x in exits(rules, f)
+            for (f, g), (x, y) in itertools.product((user, user[::-1]), (pair, pair[::-1]))
+        )
+
+    return [user for user in pairs if leads(user)]
+
+
+def pair_text(rules: Rules, pair: Pair) -> str:
+    """A component as people draw it: both finish zones, `o` for a piece, `.` for a free square."""
+    return "/".join("".join("o" if zone >> i & 1 else "." for i in range(rules.pieces)) for zone in pair)

@@ -1,0 +1,161 @@
+# Captures: filling the slots where both sides stand on one square, and keeping what captures lead to.
+
+
+cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
+                          const int32_t* slot) noexcept nogil:
+    """Fill the slots of columns c0..c1-1 where both stand on one square with the value after the column's capture.
+
+    c0 lies in group g.
+    """
+    cdef int lane, k, square, i, b
+    cdef uint64_t rest
+    cdef const value_t* pairs
+    for lane in range(chunk.rows):
+        rest = chunk.facing[lane]
+        k = 0
+        while rest:
+            square = madn_lowest(rest)
+            rest &= rest - 1
+            pairs = <const value_t*>t.after_capture + 2 * t.capture_start[t.row_captured[(chunk.row + lane) * t.pieces + k]]
+            k += 1
+            i = t.hold_group[square * (t.groups + 1) + g]
+            while t.hold_state[i] < c0:
+                i += 1
+            b = t.hold_state[i]
+            while b < c1:
+                to_l[<int64_t>slot[b] * LANES + lane] = pairs[2 * <int64_t>b]
+                to_r[<int64_t>slot[b] * LANES + lane] = pairs[2 * <int64_t>b + 1]
+                i += 1
+                b = t.hold_state[i]
+
+
+cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int g, int c0, int c1, value_t* ring_l,
+                        value_t* ring_r) noexcept nogil:
+    """`column_captures` into the ring; the rows' own class comes from what was set aside before the strip began."""
+    cdef int b, end, lane
+    cdef uint32_t both
+    cdef const value_t* aside_l = <const value_t*>job.aside_l
+    cdef const value_t* aside_r = <const value_t*>job.aside_r
+    cdef int64_t at, ring
+    if t.mirrored and c0 < t.col_class[chunk.strip + 1]:
+        end = t.col_class[chunk.strip + 1]
+        for b in range(c0, end):
+            both = overlaps(chunk.facing, t.col_masks[b])
+            at = <int64_t>(b - t.col_class[chunk.strip]) * LANES
+            ring = <int64_t>t.slot[b] * LANES
+            while both:
+                lane = madn_lowest(both)
+                both &= both - 1
+                ring_l[ring + lane] = aside_l[at + lane]
+                ring_r[ring + lane] = aside_r[at + lane]
+        c0 = end
+    column_captures(t, chunk, g, c0, c1, ring_l, ring_r, t.slot)
+
+
+cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value_t* L, value_t* R,
+                       const value_t* ring_l, const value_t* ring_r) noexcept nogil:
+    """Group g, from column c0 on, is new: fill the slots of these rows whose captures lead there."""
+    cdef int lane, square, i, b, h
+    cdef int lowest = t.col_class[chunk.strip] if t.mirrored else 0
+    cdef int64_t at, ring
+    cdef uint64_t rest
+    for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+        h = t.boxed_state[i]
+        if h < c0:
+            continue
+        ring = <int64_t>t.slot[h] * LANES
+        for lane in range(chunk.rows):
+            rest = chunk.facing[lane] & ~t.col_masks[h]
+            while rest:
+                square = madn_lowest(rest)
+                rest &= rest - 1
+                b = t.boxed_with[i * t.squares + square]
+                if b >= lowest:
+                    at = t.start[chunk.row + lane] + b
+                    L[at] = -ring_r[ring + lane]
+                    R[at] = -ring_l[ring + lane]
+
+
+cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, value_t* L, value_t* R) noexcept nogil:
+    """As `row_captures`, for columns that were not computed but are there: from the matrices."""
+    cdef int a, square, i, b, h
+    cdef int64_t at
+    cdef uint64_t rest
+    for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+        h = t.boxed_state[i]
+        if h < c0:
+            continue
+        for a in range(row, row + rows):
+            at = t.start[a]
+            rest = t.row_facing[a] & ~t.col_masks[h]
+            while rest:
+                square = madn_lowest(rest)
+                rest &= rest - 1
+                b = t.boxed_with[i * t.squares + square]
+                if b >= 0 and (not t.mirrored or b >= t.col_class[t.row_pips[a]]):
+                    L[at + b] = L[at + h]
+                    R[at + b] = R[at + h]
+
+
+cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most) noexcept nogil:
+    """Store a value; return `most`, or by how much it changed if that is more and it is a position."""
+    cdef value_t change = fresh - to[0]
+    to[0] = fresh
+    change = change if change > 0 else -change
+    return change if change > most and both == 0 else most
+
+
+cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
+                     const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
+    """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
+    cdef int lane, i, b, h
+    cdef uint64_t both
+    cdef value_t most = 0
+    cdef const value_t* left
+    cdef const value_t* right
+    cdef value_t* pairs
+    cdef int64_t ring
+    for lane in range(chunk.rows):
+        h = t.row_boxed[chunk.row + lane]
+        if h >= 0:
+            left = L + t.start[chunk.row + lane]
+            right = R + t.start[chunk.row + lane]
+            pairs = <value_t*>t.after_capture + 2 * t.capture_start[h]
+            for b in range(c0, c1):
+                both = chunk.facing[lane] & t.col_masks[b]
+                most = put(pairs + 2 * b, -right[b], both, most)
+                most = put(pairs + 2 * b + 1, -left[b], both, most)
+    if t.mirrored:                    # the rows' own class has just been copied, by this chunk or another
+        for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+            h = t.boxed_state[i]
+            if h < t.col_class[chunk.strip + 1] or chunk.strip < t.capture_class[i]:
+                continue
+            ring = <int64_t>t.slot[h] * LANES
+            pairs = <value_t*>t.after_capture + 2 * (t.capture_start[i] + chunk.row)
+            for lane in range(chunk.rows):
+                both = chunk.facing[lane] & t.col_masks[h]
+                most = put(pairs + 2 * lane, -ring_r[ring + lane], both, most)
+                most = put(pairs + 2 * lane + 1, -ring_l[ring + lane], both, most)
+    found.after_capture = max(found.after_capture, <double>most)
+
+
+cdef void restore_after_capture(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
+    """As `keep_after_capture`, for a whole strip and from the matrices."""
+    cdef int a, b, i, h, first = t.col_class[strip] if t.mirrored else 0, end = t.col_class[t.group_class[t.groups]]
+    cdef const value_t* left
+    cdef const value_t* right
+    cdef value_t* after_capture = <value_t*>t.after_capture
+    for a in range(t.row_class[strip], t.row_class[strip + 1]):
+        left = L + t.start[a]
+        right = R + t.start[a]
+        h = t.row_boxed[a]
+        if h >= 0:
+            for b in range(first, end):
+                after_capture[2 * (t.capture_start[h] + b)] = -right[b]
+                after_capture[2 * (t.capture_start[h] + b) + 1] = -left[b]
+        if t.mirrored:
+            for i in range(t.boxed_group[t.groups]):
+                b = t.boxed_state[i]
+                if b >= t.col_class[strip + 1] and strip >= t.capture_class[i]:
+                    after_capture[2 * (t.capture_start[i] + a)] = left[b]
+                    after_capture[2 * (t.capture_start[i] + a) + 1] = right[b]

@@ -1,0 +1,173 @@
+# What the sweep kernels work on: tables, chunks, jobs, findings. `_sweep.pyx` and `_sweep_avx2.pyx` include this and
+# the other sweep_*.pxi files, for two instruction sets.
+#
+# A component pairs a row side (states a) with a column side (states b). Two matrices hold it, both in the row
+# player's view, as winning probability minus one half:
+#     L[a][b]  a is to move        R[a][b]  b is to move
+# Changing sides is changing sign. A strip is the set of rows with the same pips; rows of a strip never need each
+# other, so its chunks of LANES rows run in parallel. A strip reads the strips before it as this sweep leaves them, up
+# to a lap further on in columns, and later strips as the last sweep left them: so it may begin as soon as the strip
+# before is a lap of columns ahead. What is computed from what does not depend on the number of threads.
+#
+# Inside a chunk the columns are visited by ascending pips. Row moves read whole rows of earlier strips. Column moves
+# read the ring: the last few column classes of these LANES rows, transposed, in the column player's view:
+#     ring_r[b][lane] = -L[a][b]   ring_l[b][lane] = -R[a][b]
+# so both players do the same thing: add up, over the rolls, the largest of a few contiguous vectors.
+#
+# Where a and b stand on the same square there is no position. In L and R such a slot holds the value after the row
+# player's capture (b's piece went home); in the ring it holds the value after the column player's capture. The loops
+# then need no test. A captured piece leads to a state with a piece in the box, and those are few (a tenth for four
+# pieces): their rows are kept a second time, whole, as pairs in the column player's view, so that a capture by the
+# column player is one load:
+#     after_capture[h][b] = (-R[h][b], -L[h][b])
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.math cimport fabs
+from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memset
+
+from madn._core cimport madn_lowest, madn_popcount
+
+cdef extern from "lanes.h":
+    uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil
+    void best_total_i(const int32_t** option, const int8_t* count, int64_t shift, int32_t* out) noexcept nogil
+    void best_total_d(const double** option, const int8_t* count, int64_t shift, double* out) noexcept nogil
+    void solve_pair_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double rounding, uint32_t kept,
+                  int32_t* ring) noexcept nogil
+    void solve_pair_d(const double* x, const double* y, const double* f, const double* g, double rounding, uint32_t kept,
+                  double* ring) noexcept nogil
+    void replace_i(int32_t* to, const int32_t* fresh, uint32_t kept, int32_t* most) noexcept nogil
+    void replace_d(double* to, const double* fresh, uint32_t kept, double* most) noexcept nogil
+    void prefetch(const void* address) noexcept nogil
+    void transpose_i(const int32_t** rows, int32_t* out) noexcept nogil
+    void transpose_d(const double** rows, double* out) noexcept nogil
+
+cdef extern from "atomic.h":
+    ctypedef int counter_t
+    int counter_next(counter_t* counter) noexcept nogil
+    void counter_set(counter_t* counter, int value) noexcept nogil
+    void wait_for(counter_t* counter, int value) noexcept nogil
+
+cdef enum:
+    LANES = 16           # rows of a chunk, columns of a block: as in lanes.h
+    MAX_KINDS = 16       # the side itself and the finish zones it can leave to
+    MAX_OPTIONS = 24     # of all six rolls together, four pieces
+    MAX_TURNS = 16       # kinds of turns that a side can have: see madn.rules.Turn
+    TOGETHER = 4         # the most chunks that go through the columns side by side
+    AHEAD = 4            # columns between asking for the exits of one and computing it
+
+ctypedef fused value_t:
+    int32_t
+    double
+
+ctypedef fused offset_t:
+    int32_t
+    int64_t
+
+
+cdef struct TurnWeights: # rest * V = unit * (sum of the best options) + wait * V'; see madn.rules.Turn
+    double unit
+    double wait
+    double rest          # total - again
+    double scale         # 6 / total: residuals of all turns are compared as sixfold ones
+
+
+cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays and says what they hold
+    int strips, groups, pieces, squares, ring, widest, kinds_of_turns
+    bint mirrored, refill
+    const int32_t* row_class
+    const int32_t* col_class
+    const int32_t* group_class
+    const int32_t* first_chunk
+    const int32_t* need
+    const int64_t* start
+    const int32_t* row_first
+    const int8_t* row_count
+    const int8_t* row_kind
+    const int64_t* row_offset
+    const int8_t* row_turn
+    const TurnWeights* row_turns
+    const int32_t* row_pips
+    const uint64_t* row_facing
+    const int32_t* row_captured
+    const int32_t* row_boxed
+    const int32_t* col_first
+    const int8_t* col_count
+    const int8_t* col_kind
+    const int32_t* col_offset
+    const int8_t* col_turn
+    const TurnWeights* col_turns
+    const uint64_t* col_masks
+    const int32_t* slot
+    const int32_t* hold_group
+    const int32_t* hold_state
+    const int32_t* boxed_group
+    const int32_t* boxed_state
+    const int32_t* boxed_with
+    const int64_t* capture_start
+    const int32_t* capture_class
+    void* after_capture
+    void* row_exit_l[MAX_KINDS]
+    void* row_exit_r[MAX_KINDS]
+    void* col_exit_l[MAX_KINDS]
+    void* col_exit_r[MAX_KINDS]
+    int exit_row                  # the row that the vectors of column exits begin with
+
+
+cdef struct Chunk:       # what the loops need to know about its rows
+    int strip
+    int row              # the first row
+    int rows             # how many there are, 1..LANES
+    uint64_t facing[LANES]               # their squares in the column side's numbers; none in unused lanes
+    double solve[4][MAX_TURNS][LANES]       # L = solve0 A - solve1 B, R = solve2 A - solve3 B
+
+
+cdef struct Extreme:     # a value and where it was found
+    double value
+    int row, column
+    bint column_moves
+
+
+cdef struct Findings:    # of a chunk
+    double change        # sweep: largest change of a position in the last group ...
+    double after_capture         # ... of what captures lead to, in all groups ...
+    int64_t updates      # ... and how many positions were computed
+    Extreme residual     # examination: largest |V - T(V)|, smallest and largest value for the side to move
+    Extreme least
+    Extreme most
+
+
+cdef struct Job:         # one pass over one chunk
+    int strip, row, rows
+    bint examine         # read only: residual and extremes instead of new values
+    double skip_below    # leave a group alone when its inputs have moved by less than this since it was computed
+    double rounding          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
+    double* pending      # by group: how much what it reads has moved since it was last computed
+    double* moved        # by group, out: how much it moved in this pass
+    void* aside_l        # captures inside the rows' own class (mirrored components)
+    void* aside_r
+
+
+cdef void describe(const Tables* t, int strip, int row, int rows, Chunk* chunk) noexcept nogil:
+    """Gather what the loops need to know about the rows of a chunk."""
+    cdef int lane, kind, a
+    cdef const TurnWeights* p
+    cdef const TurnWeights* q
+    cdef double d
+    chunk.strip = strip
+    chunk.row = row
+    chunk.rows = rows
+    for lane in range(LANES):
+        a = row + (lane if lane < rows else 0)
+        chunk.facing[lane] = t.row_facing[a] if lane < rows else 0
+        p = t.row_turns + t.row_turn[a]
+        for kind in range(t.kinds_of_turns):
+            q = t.col_turns + kind
+            d = p.rest * q.rest - p.wait * q.wait     # 0 only where neither side can ever move: no state of the game
+            chunk.solve[0][kind][lane] = p.unit * q.rest / d
+            chunk.solve[1][kind][lane] = p.wait * q.unit / d
+            chunk.solve[2][kind][lane] = p.unit * q.wait / d
+            chunk.solve[3][kind][lane] = p.rest * q.unit / d

@@ -1,0 +1,295 @@
+"""The arrays that the sweep kernels read of a component, made and checked here.
+
+Rows are the states a of one side, columns the states b of the other. `sweep_structs.pxi` says what the kernels do with
+them; `SweepTables.check` makes sure that no number in them leads out of an array.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.rules import DIE, Turn
+from madn.solver.sides import Side
+
+LANES = 16  # rows of a chunk, and how far past its end an array is read: the kernels work on whole vectors
+GROUP = 256  # columns that are visited, or left alone, together
+STOP = 2**31 - 1  # ends a list of ascending columns
+MAX_OPTIONS, MAX_KINDS, MAX_TURNS = 24, 16, 16  # as in sweep_structs.pxi
+
+Int8: TypeAlias = NDArray[np.int8]
+Int32: TypeAlias = NDArray[np.int32]
+Int64: TypeAlias = NDArray[np.int64]
+Mask: TypeAlias = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class SweepTables:
+    """What a component is made of, as arrays; each has LANES entries more than it is said to have."""
+
+    pieces: int
+    squares: int
+    mirrored: bool  # both sides are the same: only columns of the row's class or later are kept
+    refill: bool  # before an examination the matrices come without the slots of captures: fill them
+    ring: int  # columns that a chunk keeps at hand
+    widest: int  # columns of the largest group, rounded up
+    rows: int
+    columns: int
+    strips: int
+    groups: int
+    captures: int  # values of `after_capture`
+    turns: int  # kinds of turns of the columns
+    row_class: Int32  # first row of strip i
+    col_class: Int32  # first column of class j
+    group_class: Int32  # first class of group g
+    first_chunk: Int32  # first chunk of strip i
+    start: Int64  # L[a][b] is at start[a] + b
+    row_first: Int32  # first move option of state a, roll after roll ...
+    row_count: Int8  # ... how many each roll has: [6 a + r] ...
+    row_kind: Int8  # ... in which array each option's vector is ...
+    row_offset: Int64  # ... and where
+    row_turn: Int8  # the kind of turn ...
+    row_turns: NDArray[np.float64]  # ... and what each kind is: unit, wait, rest, scale
+    row_pips: Int32
+    row_facing: Mask
+    row_captured: Int32  # [a, k]: the row of `after_capture` for a without its piece on the k-th square of `facing`
+    row_boxed: Int32  # the row of `after_capture` for a itself, or -1
+    col_first: Int32
+    col_count: Int8
+    col_kind: Int8
+    col_offset: Int32  # 32 bits: this table is read for every chunk and competes for the cache
+    col_turn: Int8
+    col_turns: NDArray[np.float64]
+    col_masks: Mask
+    slot: Int32  # place of column b in the ring
+    hold_group: Int32  # [square, g]: where group g begins among the columns that hold the square
+    hold_state: Int32  # those columns, ascending, each list ended by STOP
+    boxed_group: Int32  # [g]: where group g begins among the columns with a piece in the box
+    boxed_state: Int32  # those columns, ascending ...
+    boxed_with: Int32  # ... and [square]: what each becomes with a boxed piece on the square
+    capture_start: Int64  # after_capture[h][b] is the pair at capture_start[h] + b ...
+    capture_class: Int32  # ... from this class on: captures come from at most a lap before
+    need: Int32  # [g]: groups that the strip before must be through before group g may begin
+
+    @classmethod
+    def of(
+        cls,
+        rows: Side,
+        columns: Side,
+        start: Int64,
+        row_exits: Sequence[Int64],
+        column_exits: Sequence[Int64],
+        *,
+        refill: bool,
+    ) -> "SweepTables":
+        """The tables of a pair of sides.
+
+        `start` says where each row begins in the matrices, `row_exits` and `column_exits` where each row begins in the
+        components that moves of either side lead to.
+        """
+        S, mirrored = rows.rules.squares, rows.finish == columns.finish
+        groups = column_groups(columns)
+        ring = ring_size(columns, groups)
+        slot = np.arange(columns.size, dtype=np.int64) % ring
+        starts = columns.class_start[groups]
+        chunks = -(-np.diff(rows.class_start) // LANES)
+        ends = np.cumsum([0, *(len(states) + 1 for states in columns.holders)])
+        holders = [ends[q] + np.searchsorted(states, starts) for q, states in enumerate(columns.holders)]
+        earliest = np.maximum(rows.pips[rows.boxed] - S, 0) if mirrored else np.zeros(len(rows.boxed), np.int64)
+        lengths = columns.size - columns.class_start[earliest].astype(np.int64)
+        later = np.searchsorted(groups, groups[1:] + S + 1)
+        return cls(
+            pieces=rows.rules.pieces,
+            squares=S,
+            mirrored=mirrored,
+            refill=refill,
+            ring=ring,
+            widest=int(np.diff(starts).max()) + LANES,
+            rows=rows.size,
+            columns=columns.size,
+            strips=len(rows.class_start) - 1,
+            groups=len(groups) - 1,
+            captures=2 * int(lengths.sum()),
+            turns=len(columns.moves.turns),
+            row_class=padded(rows.class_start, np.int32),
+            col_class=padded(columns.class_start, np.int32),
+            group_class=padded(groups, np.int32),
+            first_chunk=padded(np.concatenate([[0], np.cumsum(chunks)]), np.int32),
+            start=padded(start, np.int64),
+            row_first=padded(rows.moves.first[::DIE], np.int32),
+            row_count=padded(np.diff(rows.moves.first), np.int8),
+            row_kind=padded(rows.moves.kind, np.int8),
+            row_offset=padded(option_offsets(rows, start, row_exits), np.int64),
+            row_turn=padded(rows.moves.turn, np.int8),
+            row_turns=turn_weights(rows.moves.turns),
+            row_pips=padded(rows.pips, np.int32),
+            row_facing=padded(rows.facing, np.uint64),
+            row_captured=padded(rows.boxed_index[rows.without].ravel(), np.int32),
+            row_boxed=padded(rows.boxed_index, np.int32),
+            col_first=padded(columns.moves.first[::DIE], np.int32),
+            col_count=padded(np.diff(columns.moves.first), np.int8),
+            col_kind=padded(columns.moves.kind, np.int8),
+            col_offset=padded(option_offsets(columns, slot * LANES, column_exits), np.int32),
+            col_turn=padded(columns.moves.turn, np.int8),
+            col_turns=turn_weights(columns.moves.turns),
+            col_masks=padded(columns.masks, np.uint64),
+            slot=padded(slot, np.int32),
+            hold_group=padded(np.concatenate(holders), np.int32),
+            hold_state=padded(np.concatenate([np.append(states, STOP) for states in columns.holders]), np.int32),
+            boxed_group=padded(np.searchsorted(columns.boxed, starts), np.int32),
+            boxed_state=padded(columns.boxed, np.int32),
+            boxed_with=padded(columns.boxed_with.ravel(), np.int32),
+            capture_start=padded(np.cumsum(lengths) - columns.size, np.int64),
+            capture_class=padded(earliest, np.int32),
+            need=padded(np.minimum(later, len(groups) - 1), np.int32),
+        )
+
+    def check(self, matrix: int, row_exits: Sequence[int], column_exits: Sequence[int]) -> None:
+        """Raise ValueError unless all numbers lead into the arrays; the sizes of the matrices come in.
+
+        Columns that the column player's moves lead to in other components are checked by `check_columns`.
+        """
+        n, k, strips, groups = self.rows, self.columns, self.strips, self.groups
+        boxed = int(self.boxed_group[groups]) if len(self.boxed_group) > groups >= 0 else 0
+        options = int(self.row_first[n]) if len(self.row_first) > n >= 0 else 0
+        column_options = int(self.col_first[k]) if len(self.col_first) > k >= 0 else 0
+        lengths = dict.fromkeys(("start", "row_turn", "row_pips", "row_facing", "row_boxed"), n)
+        lengths |= dict.fromkeys(("col_turn", "col_masks", "slot"), k)
+        lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
+        lengths |= {"row_first": n + 1, "row_count": DIE * n, "row_kind": options, "row_offset": options}
+        lengths |= {"col_first": k + 1, "col_count": DIE * k, "col_kind": column_options, "col_offset": column_options}
+        lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
+        lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
+        for field in fields(self):
+            array = getattr(self, field.name)
+            if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
+                raise ValueError(f"{field.name} is not contiguous")
+            if field.name in lengths and len(array) != lengths[field.name] + LANES:
+                raise ValueError(f"{field.name} has {len(array)} entries, not {lengths[field.name] + LANES}")
+        captured = int(self.row_boxed[:n].max(initial=-1)) + 1
+        if len(self.capture_start) != captured + LANES or len(self.capture_class) != captured + LANES:
+            raise ValueError(f"capture_start has {len(self.capture_start)} entries, not {captured + LANES}")
+        classes = len(self.col_class) - LANES - 1
+        _ascending("row_class", self.row_class[: strips + 1], n)
+        _ascending("col_class", self.col_class[: classes + 1], k)
+        _ascending("group_class", self.group_class[: groups + 1], classes)
+        _ascending("row_first", self.row_first[: n + 1], options)
+        _ascending("col_first", self.col_first[: k + 1], column_options)
+        _ascending("boxed_group", self.boxed_group[: groups + 1], boxed)
+        _inside("need", self.need[:groups], 0, groups + 1)
+        _inside("slot", self.slot[:k], 0, self.ring)
+        _inside("row_turn", self.row_turn[:n], 0, len(self.row_turns))
+        _inside("col_turn", self.col_turn[:k], 0, self.turns)
+        if not 0 < self.turns == len(self.col_turns) <= MAX_TURNS or self.row_turns.shape[1:] != (4,):
+            raise ValueError(f"{self.turns} kinds of turns, not 1 to {MAX_TURNS}")
+        _inside("row_pips", self.row_pips[:n], 0, classes if self.mirrored else STOP)
+        lowest = self.col_class[self.row_pips[:n]].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
+        _inside("start", self.start[:n] + lowest, 0, matrix - LANES + 1)
+        _inside("start", self.start[:n] + k, 0, matrix - LANES + 1)
+        self._check_options(self.row_first[: n + 1], self.row_count[: DIE * n], self.row_kind, len(row_exits))
+        self._check_options(self.col_first[: k + 1], self.col_count[: DIE * k], self.col_kind, len(column_exits))
+        from_column = np.repeat(lowest, np.diff(self.row_first[: n + 1]))
+        for kind, size in enumerate((matrix, *row_exits)):
+            there = self.row_kind[:options] == kind
+            offset = self.row_offset[:options][there]
+            _inside("row_offset", offset + from_column[there], 0, size - LANES + 1)
+            _inside("row_offset", offset + k, 0, size - LANES + 1)
+        in_ring = self.col_offset[:column_options][self.col_kind[:column_options] == 0]
+        _inside("col_offset", in_ring, 0, (self.ring - 1) * LANES + 1)
+        self._check_captures(captured, boxed)
+
+    def _check_options(self, first: Int32, count: Int8, kind: Int8, exits: int) -> None:
+        per_state = count.reshape(-1, DIE).sum(axis=1) if len(count) else count
+        if (count < 0).any() or not np.array_equal(per_state, np.diff(first)) or per_state.max(initial=0) > MAX_OPTIONS:
+            raise ValueError(f"the options of a state are not counted roll by roll, or are more than {MAX_OPTIONS}")
+        if exits >= MAX_KINDS:
+            raise ValueError(f"{exits} exits, not 0 to {MAX_KINDS - 1}")
+        _inside("the kind of an option", kind[: first[-1]], 0, exits + 1)
+
+    def _check_captures(self, captured: int, boxed: int) -> None:
+        n, k, S, groups = self.rows, self.columns, self.squares, self.groups
+        ends = np.flatnonzero(self.hold_state == STOP)
+        if (
+            len(ends) != S
+            or ends[-1] + 1 + LANES != len(self.hold_state)
+            or (self.row_facing[:n] >> np.uint64(S)).any()
+        ):
+            raise ValueError("hold_state is not one list of columns for each square")
+        held = self.hold_state[: len(self.hold_state) - LANES]
+        _inside("hold_state", held[held != STOP], 0, k)
+        begins = self.hold_group[: S * (groups + 1)].reshape(S, groups + 1)
+        firsts = np.concatenate([[0], ends[:-1] + 1])
+        if (begins < firsts[:, None]).any() or (begins > ends[:, None]).any():
+            raise ValueError("hold_group leads out of the list of its square")
+        _inside("boxed_state", self.boxed_state[:boxed], 0, k)
+        _inside("boxed_with", self.boxed_with[: boxed * S], -1, k)
+        _inside("row_boxed", self.row_boxed[:n], -1, captured)
+        pieces = np.bitwise_count(self.row_facing[:n])[:, None]
+        if (pieces > self.pieces).any():
+            raise ValueError("a row has more pieces than the game")
+        used = np.arange(self.pieces) < pieces
+        _inside("row_captured", self.row_captured[: n * self.pieces].reshape(n, -1)[used], 0, captured)
+        if self.mirrored and boxed != captured:
+            raise ValueError(f"{captured} rows have a piece in the box, but {boxed} columns")
+        classes = len(self.col_class) - LANES - 1
+        _inside("capture_class", self.capture_class[:captured], 0, classes + 1)
+        begin = self.capture_start[:captured] + self.col_class[self.capture_class[:captured]]
+        _inside("capture_start", begin, 0, self.captures // 2 + 1)
+        _inside("capture_start", self.capture_start[:captured] + k, 0, self.captures // 2 + 1)
+
+    def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
+        """Raise ValueError unless all column exits reach as far as these rows; their vectors begin with `first_row`."""
+        kinds = self.col_kind[: self.col_first[self.columns]]
+        for kind, size in enumerate(column_exits, 1):
+            offset = self.col_offset[: len(kinds)][kinds == kind].astype(np.int64)
+            if len(offset) and not 0 <= offset.min() + rows.start - first_row <= size - LANES - (
+                offset.max() - offset.min() + max(len(rows) - 1, 0)
+            ):
+                raise ValueError(f"column exit {kind} has {size} values, too few for rows {rows.start} to {rows.stop}")
+
+
+def _ascending(name: str, numbers: NDArray[Any], last: int) -> None:
+    if numbers[0] != 0 or numbers[-1] != last or (np.diff(numbers) < 0).any():
+        raise ValueError(f"{name} does not ascend from 0 to {last}")
+
+
+def _inside(name: str, numbers: NDArray[Any], low: int, end: int) -> None:
+    if len(numbers) and not low <= int(numbers.min()) <= int(numbers.max()) < end:
+        raise ValueError(f"{name} holds {numbers.min()} to {numbers.max()}, not {low} to {end - 1}")
+
+
+def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """A copy with LANES more entries: vectors are read whole."""
+    return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
+
+
+def turn_weights(turns: Sequence[Turn]) -> NDArray[np.float64]:
+    """For each kind of turn: unit, wait, total less again, and the scale that makes residuals those of six rolls."""
+    return np.array([(turn.unit, turn.wait, turn.total - turn.again, DIE / turn.total) for turn in turns])
+
+
+def column_groups(side: Side) -> Int32:
+    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last."""
+    cuts, last = [0], len(side.class_start) - 1
+    for j in range(1, last + 1):
+        if side.class_start[j] - side.class_start[cuts[-1]] >= GROUP or j == last:
+            cuts.append(j)
+    return np.array(cuts, np.int32)
+
+
+def ring_size(side: Side, groups: Int32) -> int:
+    """How many columns a chunk keeps at hand: a group and the six classes before it."""
+    first = side.class_start[np.maximum(groups[:-1] - DIE, 0)]
+    return int((side.class_start[groups[1:]] - first).max())
+
+
+def option_offsets(side: Side, own: Int64, exits: Sequence[Int64]) -> Int64:
+    """Where the vector of each move option begins, in the side's own array or in that of an exit."""
+    moves = side.moves
+    offset = own[np.where(moves.kind == 0, moves.row, 0)]
+    for kind, start in enumerate(exits, 1):
+        there = moves.kind == kind
+        offset[there] = start[moves.row[there]]
+    return offset

@@ -1,0 +1,260 @@
+"""Delivering a solve from disk: blocks, best moves and counts, whatever the memory; solving for a board; packing."""
+
+import json
+import math
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from disk import Collector, StoppedError, disk_plan, solve_on_disk, values_of
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import all_boards
+
+from madn import Board, MissingBlockError, ResourceError, Rules, open_database
+from madn.cli import main
+from madn.solver import id_order, make_plan, solve, strips
+from madn.solver.deliver import Delivery
+from madn.solver.footprint import boxed_size, class_sizes, component_positions, scratch_bytes, side_size
+from madn.solver.graph import components, exits, later_zones
+from madn.solver.numbers import FIXED32
+from madn.solver.sides import TERMINAL, Side
+from madn.solver.strips import StripFile, Tiling
+from madn.solver.zones import Zones
+from madn.store import compress_database, verify_database
+
+# what is handed over
+
+
+def test_blocks_do_not_depend_on_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(id_order, "GROUP", 300)
+    written = []
+    for number, room in enumerate((2_000, 20_000, 1 << 20)):
+        monkeypatch.setattr(Delivery, "_room", lambda self, own, other, census, room=room: room)
+        out, policy, scratch = (str(tmp_path / f"{name}{number}") for name in ("db", "policy", "scratch"))
+        game = ["solve", "--pieces", "2", "--squares", "10", "--threads", str(1 + number % 2)]
+        assert main([*game, "--out", out, "--policy", policy, "--scratch", scratch]) == 0
+        assert verify_database(out, deep=True).ok
+        written.append([sorted(Path(path).glob("values-*"))[0].read_bytes() for path in (out, policy)])
+    assert written[0] == written[1] == written[2]
+
+
+@pytest.mark.parametrize("rules", [Rules(1, 8), Rules(2, 10), Rules(3, 8)], ids=str)
+@pytest.mark.parametrize("whole", [False, True], ids=["in windows", "whole"])
+def test_a_policy_from_the_solve_is_that_of_its_values(rules, whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(Delivery, "_fits", lambda self, own, other, room: whole)
+    game = ["solve", "--pieces", str(rules.pieces), "--squares", str(rules.squares)]
+    values, policy, other = (str(tmp_path / name) for name in ("values", "policy", "other"))
+    assert main([*game, "--out", values, "--policy", policy, "--scratch", str(tmp_path / "scratch")]) == 0
+    assert verify_database(policy).ok
+    compress_database(values, other, "policy", level=1)
+    assert _digests(Path(policy)) == _digests(Path(other))
+
+
+def _digests(path: Path) -> list[tuple[int, int, str]]:
+    rows = sqlite3.connect(path / "catalogue.sqlite")
+    return rows.execute("SELECT profile, first_rank, digest FROM blocks ORDER BY block").fetchall()
+
+
+def test_best_moves_of_some_groups_are_enough(tmp_path, monkeypatch):
+    """The census counts all the same."""
+    monkeypatch.setattr(id_order, "GROUP", 300)
+    rules, found = Rules(2, 10), []
+    for name, wanted in (("all", lambda first: True), ("some", lambda first: first // 700 % 3 == 0)):
+        collector = Collector(rules, wanted=wanted)
+        solution = solve_on_disk(disk_plan(rules, tmp_path / name, census=True), None, collector)
+        found.append((collector, solution.census))
+    (every, census), (some, same_census) = found
+    assert census == same_census
+    assert every.asked == some.asked
+    assert (every.words < 1 << 12).all()
+    taken = some.words < 1 << 12
+    assert np.array_equal(some.words[taken], every.words[taken])
+    assert 0.2 < np.mean(taken) < 0.5
+    assert [bool(taken[first]) for first in some.asked] == [some.wanted(first) for first in some.asked]
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(2, 10)], ids=str)
+def test_the_census_counts_what_there_is(rules, tmp_path, capsys):
+    out = tmp_path / "db"
+    game = ["solve", "--pieces", str(rules.pieces), "--squares", str(rules.squares)]
+    assert main([*game, "--out", str(out), "--scratch", str(tmp_path / "s"), "--census", "--json"]) == 0
+    census = json.loads(capsys.readouterr().out)["census"]
+    histogram, decisions, unique, costs = [0] * 100, 0, 0, [0.0]
+    with open_database(out) as db:
+        boards = [board for board in all_boards(rules) if board.winner is None]
+        for board in boards:
+            histogram[int(100 * db.win(board))] += 1
+            for roll in range(1, 7):
+                wins = sorted(move.win for move in db.moves(board, roll))
+                if len(wins) > 1:
+                    decisions += 1
+                    unique += wins[-1] - wins[-2] > 1e-12
+                    costs.append(wins[-1] - wins[-2])
+        board = Board.parse(census["largest_cost_board"], rules)
+        largest = [move.win for move in db.moves(board, census["largest_cost_roll"])]
+    assert census["positions"] == len(boards) == sum(histogram)
+    assert (census["histogram"], census["decisions"], census["unique"]) == (histogram, decisions, unique)
+    assert census["cost"] == pytest.approx(sum(costs), rel=1e-9)
+    assert census["largest_cost"] == pytest.approx(max(costs), abs=1e-12)
+    assert max(largest) - sorted(largest)[-2] == pytest.approx(max(costs), abs=1e-12)
+
+
+def test_values_stay_only_as_long_as_they_are_needed(tmp_path):
+    rules = Rules(3, 12)
+    plan = replace(disk_plan(rules, tmp_path), representation=FIXED32, tolerance=1e-6)
+    most = 0
+
+    def tell(fraction: float, text: str) -> None:
+        nonlocal most
+        most = max(most, sum(path.stat().st_size for path in tmp_path.iterdir() if path.suffix in (".values", ".work")))
+
+    solve_on_disk(plan, tell)
+    planned = scratch_bytes(rules, list(plan.pairs), plan.streamed, 4) - (1 << 26)
+    tiles = 4 * sum(len(Side(rules, f).class_start) * len(Side(rules, g).class_start) for f, g in plan.pairs)
+    assert planned * 0.8 < most <= planned + tiles
+    assert not list(tmp_path.glob("*.values"))
+
+
+def test_values_that_went_to_a_lost_database_are_missed(tmp_path):
+    plan = disk_plan(Rules(2, 10), tmp_path / "scratch", resume=True)
+
+    def tell(fraction: float, text: str) -> None:
+        if fraction > 0.9:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        solve_on_disk(plan, tell, Collector(plan.rules))
+    with pytest.raises(ResourceError, match="a database that is no longer there"):
+        solve_on_disk(plan, None, Collector(plan.rules))
+
+
+# solving for a board
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(3, 8), Rules(4, 8), Rules(4, 40)], ids=str)
+def test_later_zones_are_what_moves_lead_to(rules):
+    moves = {f: {x for x in Side(rules, f).moves.exits if x != TERMINAL} for f in range((1 << rules.pieces) - 1)}
+    for f in moves:
+        reached, new = {f}, {f}
+        while new:
+            new = {x for y in new for x in moves[y]} - reached
+            reached |= new
+        assert later_zones(rules, f) == reached
+        assert exits(rules, f) == tuple(sorted(moves[f]))
+
+
+@pytest.mark.parametrize("text", ["0/0", "8,9/0", "0,10/8", "9,10/b", "10/10"])
+def test_solving_for_a_board(text, tmp_path):
+    rules = Rules(3, 8)
+    whole = solve(make_plan(rules))
+    part = solve(make_plan(rules, board=text))
+    assert part.win == pytest.approx(whole.values.win(Board.parse(text, rules)), abs=1e-13)
+    everything = values_of(whole)
+    for first, count in part.ranges():
+        values = np.empty(count)
+        part.read(first, values)
+        assert np.abs(values - everything[first : first + count]).max() < 1e-13
+    assert sum(count for _, count in part.ranges()) == part.plan.positions
+
+
+def test_what_was_not_asked_for_is_not_in_the_database(tmp_path, capsys):
+    game = ["--pieces", "3", "--squares", "8"]
+    assert main(["solve", *game, "--for", "9,10/8", "--out", str(tmp_path / "db")]) == 0
+    assert main(["verify", str(tmp_path / "db"), "--deep"]) == 0
+    with open_database(tmp_path / "db") as db:
+        rules = db.rules
+        assert db.win(Board.parse("3,9,10/8,10", rules)) > 0
+        with pytest.raises(MissingBlockError, match=r"madn solve --pieces 3 --squares 8 --for 0/0"):
+            db.win(Board.parse("0/0", rules))
+        assert db.get_win(Board.parse("0/0", rules)) is None
+    capsys.readouterr()
+    assert main(["win", str(tmp_path / "db"), "0/0"]) == 3
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+# counting and packing
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(3, 10), Rules(4, 12), Rules(3, 40)], ids=str)
+def test_sizes_are_counted_without_making_the_states(rules):
+    for f in {0, 1, (1 << rules.pieces) // 2, (1 << rules.pieces) - 2}:
+        side = Side(rules, f)
+        assert side.size == side_size(rules, f)
+        assert len(side.boxed) == boxed_size(rules, f)
+        assert np.diff(side.class_start).tolist() == class_sizes(rules, side.open_pieces)
+
+
+@pytest.mark.parametrize("rules", [Rules(2, 8), Rules(3, 8), Rules(2, 40)], ids=str)
+def test_ranges_are_all_positions_of_their_zones(rules):
+    zones = Zones(rules)
+    pairs = components(rules)
+    full = (1 << rules.pieces) - 1
+    for pair in pairs:
+        finished = {(full, zone) for zone in pair} | {(zone, full) for zone in pair}
+        size = sum(run.size for run in zones.runs() if (run.own, run.other) in finished)
+        assert sum(count for _, count in zones.ranges([pair])) == component_positions(rules, *pair) + size
+    assert zones.ranges(pairs) == [(0, rules.positions)]
+
+
+@pytest.mark.parametrize("positions", [1, 5000, 20_000, 33_000, 10**9])
+def test_bands_are_few_and_alike_and_in_one_order(positions, monkeypatch):
+    """Whatever the room, the same groups follow each other; no band is larger than it must be, but for one group."""
+    monkeypatch.setattr(id_order, "GROUP", 300)
+    rules = Rules(3, 14)
+    zones, mine, theirs = Zones(rules), Side(rules, 0), Side(rules, 1)
+    groups = id_order.groups_of(zones, mine, theirs)
+    found = list(id_order.bands(zones, theirs, groups, positions))
+    assert [group for band in found for group in band] == groups
+    sizes = [len(id_order.Band(zones, mine, theirs, band, np.int8, 0.0, 1.0).values) for band in found]
+    assert sum(sizes) == sum(run.size for run in zones.runs_of(0, 1))
+    if positions == 1:
+        assert len(found) == len(groups)
+        return
+    assert len(found) == math.ceil(sum(sizes) / positions)
+    assert max(sizes) <= min(positions, sum(sizes) / len(sizes) + 300)
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fadvise"), reason="this system takes no announcements")
+@pytest.mark.parametrize("classes", [None, range(7, 12)])
+def test_what_is_announced_is_asked_for_in_small_pieces(classes, tmp_path, monkeypatch):
+    """Of a large piece the system may fetch only the beginning."""
+    asked: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "posix_fadvise", lambda handle, at, length, advice: asked.append((at, length)))
+    monkeypatch.setattr(strips, "AHEAD", 100)
+    rules = Rules(2, 10)
+    tiling = Tiling(Side(rules, 0), Side(rules, 1), threads=1)
+    with closing(StripFile(tmp_path / "values", tiling, np.int32, create=True)) as file:
+        file.announce(12, classes)
+    begin, end = tiling.tile[12][[classes.start, classes.stop]] if classes else (0, tiling.tile[12][-1])
+    assert len(asked) > 1
+    assert all(0 < length <= 100 for _, length in asked)
+    assert [at for at, _ in asked] + [4 * (tiling.strip[12] + end)] == [
+        4 * (tiling.strip[12] + begin), *(at + length for at, length in asked)
+    ]  # fmt: skip
+
+
+@given(st.data())
+def test_packing_is_undone_by_unpacking(data):
+    rules = data.draw(st.sampled_from([Rules(1, 8), Rules(2, 8), Rules(3, 8)]))
+    f, g = data.draw(st.sampled_from(components(rules)))
+    tiling = Tiling(Side(rules, g), Side(rules, f), threads=1)
+    strip = data.draw(st.integers(0, tiling.strips - 1))
+    dtype = data.draw(st.sampled_from([np.int32, np.float64]))
+    start, room = tiling.starts(2)
+    numbers = np.random.default_rng(data.draw(st.integers(0, 9)))
+    L, R = (numbers.integers(-(2**28), 2**28, room + 16).astype(dtype) for _ in range(2))
+    packed = tiling.pack(strip, L, R, start, np.zeros(tiling.longest, dtype))
+    assert len(packed) == tiling.tile[strip, -1]
+    back_l, back_r = np.zeros_like(L), np.zeros_like(R)
+    tiling.unpack(strip, packed, back_l, back_r, start)
+    rows, columns = tiling.rows, tiling.columns
+    for a in range(rows.class_start[strip], rows.class_start[strip + 1]):
+        for b in range(columns.class_start[tiling.first_class(strip)], columns.size):
+            if not int(rows.facing[a]) & int(columns.masks[b]):
+                assert back_l[start[a] + b] == L[start[a] + b]
+                assert back_r[start[a] + b] == R[start[a] + b]
