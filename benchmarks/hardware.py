@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from madn import _core
+from madn import machine
 
 
 def hardware() -> dict[str, str | int | float | bool | None]:
@@ -18,9 +18,9 @@ def hardware() -> dict[str, str | int | float | bool | None]:
         "system": f"{platform.system()} {platform.machine()}",
         "python": platform.python_version(),
         "numpy": np.__version__,
-        "compiler": _core.compiler(),
-        "openmp": _core.openmp(),
-        "avx2": _core.has_avx2(),
+        "compiler": machine.compiler(),
+        "openmp": machine.openmp(),
+        "avx2": machine.has_avx2(),
     }
 
 

@@ -25,6 +25,7 @@ from madn import Rules
 from madn.cli.output import columns
 from madn.solver import make_plan, solve
 from madn.solver.footprint import side_size
+from madn.solver.numbers import FIXED32
 
 PART = "42,43/0"  # nothing has moved on one side, two pieces have arrived at the end on the other
 CASES = [(1, None), (2, None), (3, None), (4, PART)]
@@ -32,7 +33,7 @@ CASES = [(1, None), (2, None), (3, None), (4, PART)]
 
 def worker(pieces: int, board: str | None, threads: int) -> dict:
     """Solve once and say what it took."""
-    plan = replace(make_plan(Rules(pieces), threads=threads, tolerance=1e-6, board=board), representation="fixed32")
+    plan = replace(make_plan(Rules(pieces), threads=threads, tolerance=1e-6, board=board), representation=FIXED32)
     cpu = time.process_time()
     solution = solve(plan)
     values = 0  # of both matrices, over all sweeps: a sweep reads and writes each at least once

@@ -23,9 +23,9 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, bef
 
 from hardware import hardware
 
-from madn import Rules, _thesis
+from madn import Rules
 from madn._core import Game
-from madn.solver import make_plan, solve
+from madn.solver import _thesis, make_plan, solve
 
 THESIS_SWEEPS = {1: 39, 2: 67, 3: 105}  # to changes of 1e-6 (thesis, section 5.1)
 
@@ -45,18 +45,18 @@ def worker(pieces: int, threads: int, tolerance: float | None) -> dict:
         "ns_per_update": solution.seconds * 1e9 / solution.updates,
         "residual": solution.residual,
         "tolerance": plan.tolerance,
-        "representation": plan.representation,
+        "representation": plan.representation.name,
         "planned_mib": plan.memory_bytes / 2**20,
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "sweeps_per_component": dict(solution.sweeps_per_component),
-        "bytes_read_and_written": 2 * values * (4 if plan.representation == "fixed32" else 8),
+        "bytes_read_and_written": 2 * values * plan.representation.itemsize,
     }
 
 
 def slots(rules: Rules) -> list[int]:
     """Values of one matrix of each component."""
-    from madn.solver.components import components
     from madn.solver.footprint import side_size
+    from madn.solver.graph import components
 
     sizes = [(f, g, side_size(rules, f) * side_size(rules, g)) for f, g in components(rules)]
     return [n if f != g else n // 2 for f, g, n in sizes]

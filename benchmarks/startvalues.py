@@ -26,9 +26,10 @@ from hardware import hardware
 from madn import Rules
 from madn.cli.output import columns
 from madn.solver import make_plan, solve
-from madn.solver.components import HALF, Component, Matrices
+from madn.solver.components import InMemory, Matrices
+from madn.solver.convergence import Convergence
+from madn.solver.numbers import FIXED32
 from madn.solver.sides import Side
-from madn.solver.tiles import Convergence
 from madn.startvalues import Guess, balanced, by_race, by_ratio, distances, guessed, spread, sweeps
 
 CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3)]
@@ -48,11 +49,11 @@ def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:
     yield "race", by_race(smaller, wins)
 
 
-def fill(component: Component, guess: Guess) -> None:
+def fill(component: InMemory, guess: Guess) -> None:
     """Put guesses into the matrices of a component, and what the kernel keeps besides."""
-    rows, columns, m = component.rows, component.columns, component.matrices
+    rows, columns, m = component.rows, component.columns, component.values
     own, other = (distances(s.masks | np.uint64(s.finish << s.rules.squares), s.rules) for s in (rows, columns))
-    unit = 2 * HALF[component.representation]
+    unit = component.representation.unit
     for a in range(rows.size):
         first, begin = int(m.first[a]), int(m.start[a] + m.first[a])
         theirs = other[first:]
@@ -62,26 +63,26 @@ def fill(component: Component, guess: Guess) -> None:
     restore(component)
 
 
-def restore(component: Component) -> None:
+def restore(component: InMemory) -> None:
     for strip in range(component.strips):
-        component.kernel.restore(strip)
+        component.sweeper.restore(strip)
 
 
 def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict:
     """Solve component after component, each from a guess."""
-    plan = replace(make_plan(rules, tolerance=1e-6, threads=threads), representation="fixed32")
+    plan = replace(make_plan(rules, tolerance=1e-6, threads=threads), representation=FIXED32)
     sides = {f: Side(rules, f) for pair in plan.pairs for f in pair}
     solved: dict[tuple[int, int], Matrices] = {}
     most = updates = 0
     for f, g in plan.pairs:
-        component = Component(sides[f], sides[g], plan.representation, solved)
+        component = InMemory(sides[f], sides[g], plan.representation, solved, threads)
         if guess == SOLVED:
             list(Convergence(component, plan).run())
-            unit = 2 * HALF[plan.representation] / 100
-            for matrix in (component.matrices.L, component.matrices.R):
+            unit = plan.representation.unit / 100
+            for matrix in (component.values.L, component.values.R):
                 matrix[:] = np.rint(np.rint(matrix / unit) * unit)
-            rounded = Component(sides[f], sides[g], plan.representation, solved)
-            rounded.matrices.L[:], rounded.matrices.R[:] = component.matrices.L, component.matrices.R
+            rounded = InMemory(sides[f], sides[g], plan.representation, solved, threads)
+            rounded.values.L[:], rounded.values.R[:] = component.values.L, component.values.R
             component = rounded
             restore(component)
         elif callable(guess):
@@ -89,7 +90,7 @@ def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict:
         convergence = Convergence(component, plan)
         list(convergence.run())
         most, updates = max(most, convergence.sweeps), updates + convergence.updates
-        solved.update(component.results(threads))
+        solved |= component.matrices(both=False)
     return {"sweeps": most, "updates": updates}
 
 

@@ -14,15 +14,116 @@ ctypedef fused value_t:
     double
 
 
-def count(const uint64_t[::1] facing, const int32_t[::1] row_class, const uint64_t[::1] masks,
-          const int32_t[::1] col_class, bint mirrored, int threads):
-    """[i, j]: how many pairs of row class i and column class j are positions; mirrored: only j >= i."""
-    cdef int strips = row_class.shape[0] - 1, classes = col_class.shape[0] - 1, i
-    out = np.zeros((strips, classes), np.int64)
-    cdef int64_t[:, ::1] counts = out
-    for i in prange(strips, nogil=True, num_threads=threads, schedule="dynamic"):
-        count_strip(facing, row_class[i], row_class[i + 1], masks, col_class, i if mirrored else 0, counts[i])
-    return out
+cdef class Tiles:
+    """The tiles of a pair of sides: `counts[i, j]` pairs of row class i and column class j are positions.
+
+    Of a mirrored pair only the classes j >= i are kept.
+    """
+
+    cdef const uint64_t[::1] facing, masks
+    cdef const int32_t[::1] row_class, col_class
+    cdef const int64_t[:, ::1] positions
+    cdef readonly object counts
+
+    def __init__(self, const uint64_t[::1] facing not None, const int32_t[::1] row_class not None,
+                 const uint64_t[::1] masks not None, const int32_t[::1] col_class not None, bint mirrored, int threads):
+        cdef int strips = <int>row_class.shape[0] - 1, i
+        if not ascends(row_class, facing.shape[0]) or not ascends(col_class, masks.shape[0]):
+            raise ValueError("the classes of rows or columns do not ascend from 0 to their number")
+        if threads < 1 or mirrored and row_class.shape[0] != col_class.shape[0]:
+            raise ValueError(f"{threads} threads, {row_class.shape[0]} and {col_class.shape[0]} edges of classes")
+        self.facing, self.masks, self.row_class, self.col_class = facing, masks, row_class, col_class
+        self.counts = np.zeros((strips, col_class.shape[0] - 1), np.int64)
+        cdef int64_t[:, ::1] counts = self.counts
+        for i in prange(strips, nogil=True, num_threads=threads, schedule="dynamic"):
+            count_strip(facing, row_class[i], row_class[i + 1], masks, col_class, i if mirrored else 0, counts[i])
+        self.positions = self.counts
+        self.counts.flags.writeable = False
+
+    def pack(self, int strip, const value_t[::1] L not None, const value_t[::1] R not None,
+             const int64_t[::1] start not None, int first, value_t[::1] out not None):
+        """Write the tiles of a strip from column class `first` on to `out`; return their length.
+
+        `start[i]` is the place of column 0 of row i of the strip in L and R.
+        """
+        cdef int j, last = <int>self.col_class.shape[0] - 1, row
+        cdef int64_t at = 0
+        cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
+        if self.length(strip, first, last) > out.shape[0]:
+            raise ValueError(f"{out.shape[0]} values are no room for {self.length(strip, first, last)}")
+        row = self.row_class[strip + 1] - self.row_class[strip]
+        with nogil:
+            for j in range(first, last):
+                pack_tile(&L[0], start, facing, self.masks, row, self.col_class[j], self.col_class[j + 1], &out[at])
+                at += self.positions[strip, j]
+                pack_tile(&R[0], start, facing, self.masks, row, self.col_class[j], self.col_class[j + 1], &out[at])
+                at += self.positions[strip, j]
+                out[at] = 0
+                at += 1
+        return at
+
+    def unpack(self, int strip, const value_t[::1] packed not None, value_t[::1] L, value_t[::1] R,
+               const int64_t[::1] start not None, int first, int last):
+        """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value.
+
+        L or R may be None: the other is all that is wanted.
+        """
+        cdef int j, row
+        cdef int64_t at = 0
+        cdef bint left = L is not None, right = R is not None
+        cdef int64_t size = L.shape[0] if left else R.shape[0] if right else 0
+        if left and right:
+            size = min(L.shape[0], R.shape[0])
+        cdef const uint64_t* facing = self.checked(strip, start, first, last, size)
+        if self.length(strip, first, last) > packed.shape[0]:
+            raise ValueError(f"{packed.shape[0]} values instead of {self.length(strip, first, last)}")
+        row = self.row_class[strip + 1] - self.row_class[strip]
+        with nogil:
+            for j in range(first, last):
+                if left:
+                    unpack_tile(&packed[at], &L[0], start, facing, self.masks, row, self.col_class[j],
+                                self.col_class[j + 1])
+                at += self.positions[strip, j]
+                if right:
+                    unpack_tile(&packed[at], &R[0], start, facing, self.masks, row, self.col_class[j],
+                                self.col_class[j + 1])
+                at += self.positions[strip, j] + 1
+        return at
+
+    cdef int64_t length(self, int strip, int first, int last):
+        """How many values the tiles of these column classes take."""
+        cdef int j
+        cdef int64_t total = 0
+        for j in range(first, last):
+            total += 2 * self.positions[strip, j] + 1
+        return total
+
+    cdef const uint64_t* checked(self, int strip, const int64_t[::1] start, int first, int last,
+                                 int64_t size) except? NULL:
+        """The squares of the rows of a strip, if all their columns lie in matrices of this size."""
+        cdef int64_t i
+        if not 0 <= strip < self.positions.shape[0] or not 0 <= first <= last <= self.positions.shape[1]:
+            raise ValueError(f"there is no strip {strip} with the column classes {first} to {last}")
+        if start.shape[0] != self.row_class[strip + 1] - self.row_class[strip]:
+            raise ValueError(f"{start.shape[0]} rows, but strip {strip} has "
+                             f"{self.row_class[strip + 1] - self.row_class[strip]}")
+        for i in range(start.shape[0]):
+            if start[i] + self.col_class[first] < 0 or start[i] + self.col_class[last] > size:
+                raise ValueError(f"row {i} of strip {strip} is outside of a matrix of {size} values")
+        if start.shape[0] == 0 or self.facing.shape[0] == 0:
+            return NULL
+        return &self.facing[self.row_class[strip]]
+
+
+cdef bint ascends(const int32_t[::1] edges, int64_t last) noexcept:
+    """Whether numbers ascend from 0 to the last."""
+    cdef Py_ssize_t i
+    if edges.shape[0] < 1 or edges[0] != 0 or edges[edges.shape[0] - 1] != last:
+        return False
+    for i in range(edges.shape[0] - 1):
+        if edges[i] > edges[i + 1]:
+            return False
+    return True
 
 
 cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64_t[::1] masks,
@@ -30,71 +131,34 @@ cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64
     cdef int a, b, j
     cdef int64_t n
     for a in range(row, end):
-        for j in range(first, col_class.shape[0] - 1):
+        for j in range(first, <int>col_class.shape[0] - 1):
             n = 0
             for b in range(col_class[j], col_class[j + 1]):
                 n += (masks[b] & facing[a]) == 0
             counts[j] += n
 
 
-def pack(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] facing,
-         const uint64_t[::1] masks, int row, int end, const int32_t[::1] col_class, int first,
-         const int64_t[::1] counts, value_t[::1] out):
-    """Write the tiles of rows row..end-1 and the column classes from `first` on to `out`; return their length."""
-    cdef int j
-    cdef int64_t at = 0
-    with nogil:
-        for j in range(first, col_class.shape[0] - 1):
-            pack_tile(L, start, facing, masks, row, end, col_class[j], col_class[j + 1], &out[at])
-            pack_tile(R, start, facing, masks, row, end, col_class[j], col_class[j + 1], &out[at + counts[j]])
-            out[at + 2 * counts[j]] = 0
-            at += 2 * counts[j] + 1
-    return at
-
-
-cdef void pack_tile(const value_t[::1] matrix, const int64_t[::1] start, const uint64_t[::1] facing,
-                    const uint64_t[::1] masks, int row, int end, int c0, int c1, value_t* out) noexcept nogil:
-    cdef int a, b
+cdef void pack_tile(const value_t* matrix, const int64_t[::1] start, const uint64_t* facing,
+                    const uint64_t[::1] masks, int rows, int c0, int c1, value_t* out) noexcept nogil:
+    cdef int i, b
     cdef int64_t k = 0, at
     cdef uint64_t squares
-    for a in range(row, end):
-        squares = facing[a]
-        at = start[a]
+    for i in range(rows):
+        squares = facing[i]
+        at = start[i]
         for b in range(c0, c1):
             out[k] = matrix[at + b]
             k += (masks[b] & squares) == 0
 
 
-def unpack(const value_t[::1] packed, value_t[::1] L, value_t[::1] R, const int64_t[::1] start,
-           const uint64_t[::1] facing, const uint64_t[::1] masks, int row, int end, const int32_t[::1] col_class,
-           int first, int last, const int64_t[::1] counts):
-    """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value.
-
-    L or R may be None: the other is all that is wanted.
-    """
-    cdef int j
-    cdef int64_t at = 0
-    cdef bint left = L is not None, right = R is not None
-    with nogil:
-        for j in range(first, last):
-            if left:
-                unpack_tile(&packed[at], L, start, facing, masks, row, end, col_class[j], col_class[j + 1])
-            if right:
-                unpack_tile(&packed[at + counts[j]], R, start, facing, masks, row, end, col_class[j],
-                            col_class[j + 1])
-            at += 2 * counts[j] + 1
-    return at
-
-
-cdef void unpack_tile(const value_t* packed, value_t[::1] matrix, const int64_t[::1] start,
-                      const uint64_t[::1] facing, const uint64_t[::1] masks, int row, int end, int c0,
-                      int c1) noexcept nogil:
-    cdef int a, b
+cdef void unpack_tile(const value_t* packed, value_t* matrix, const int64_t[::1] start, const uint64_t* facing,
+                      const uint64_t[::1] masks, int rows, int c0, int c1) noexcept nogil:
+    cdef int i, b
     cdef int64_t k = 0, at
     cdef uint64_t squares
-    for a in range(row, end):
-        squares = facing[a]
-        at = start[a]
+    for i in range(rows):
+        squares = facing[i]
+        at = start[i]
         for b in range(c0, c1):
             matrix[at + b] = packed[k]
             k += (masks[b] & squares) == 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from madn.solver import _packing, _reorder
+from madn.solver import _reorder
 from madn.solver.numbers import Values
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile
@@ -58,32 +58,24 @@ class WholeRows:
             self.file.announce(strip, range(number, number + 1))
 
     def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
-        side, tiling = self.side, self.file.tiling
-        begin, end = (int(n) for n in side.class_start[number : number + 2])
-        start = first + np.arange(end - begin, dtype=np.int64) * self.others.size
-        _packing.unpack(
-            self.file.read(number, classes), L, R, start, side.facing[begin:end], self.others.masks, 0, end - begin,
-            self.others.class_start, classes.start, classes.stop, tiling.counts[number],
-        )  # fmt: skip
+        start = first + np.arange(self.size(number), dtype=np.int64) * self.others.size
+        packed = self.file.read(number, classes)
+        self.file.tiling.tiles.unpack(number, packed, L, R, start, classes.start, classes.stop)
 
     def _load_transposed(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
         """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
         tiling = self.file.tiling
         rows, columns = tiling.rows, tiling.columns
         column, width = int(columns.class_start[number]), self.size(number)
-        kept, edges = range(number, number + 1), np.array([0, width], np.int32)
-        masks = columns.masks[column : column + width]
+        kept = range(number, number + 1)
         for strip in strips:
             begin, end = (int(n) for n in rows.class_start[strip : strip + 2])
             height = end - begin
             if height * width == 0:
                 continue
             left, right = self._space(height * width, R is not None)
-            start = np.arange(height, dtype=np.int64) * width
-            _packing.unpack(
-                self.file.read(strip, kept), left, right, start, rows.facing[begin:end], masks, 0, height, edges, 0, 1,
-                tiling.counts[strip, number : number + 1],
-            )  # fmt: skip
+            start = np.arange(height, dtype=np.int64) * width - column
+            tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
             _reorder.transpose(right, height, width, L, first + begin, self.others.size)
             if R is not None and left is not None:
                 _reorder.transpose(left, height, width, R, first + begin, self.others.size)

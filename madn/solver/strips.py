@@ -26,9 +26,10 @@ class Tiling:
     def __init__(self, rows: Side, columns: Side, threads: int) -> None:
         self.rows, self.columns = rows, columns
         self.mirrored = rows.finish == columns.finish
-        self.counts = _packing.count(
+        self.tiles = _packing.Tiles(
             rows.facing, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
         )
+        self.counts = self.tiles.counts
         self.strips, self.classes = self.counts.shape
         lengths = 2 * self.counts + 1
         if self.mirrored:
@@ -61,12 +62,8 @@ class Tiling:
         return start, slots * room
 
     def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Values) -> Values:
-        """The tiles of a strip, made from its rows in L and R."""
-        row, end = self.rows.class_start[strip : strip + 2]
-        length = _packing.pack(
-            L, R, start, self.rows.facing, self.columns.masks, row, end, self.columns.class_start,
-            self.first_class(strip), self.counts[strip], out,
-        )  # fmt: skip
+        """The tiles of a strip, made from its rows in L and R; `start` is that of all rows."""
+        length = self.tiles.pack(strip, L, R, start[self.rows_of(strip)], self.first_class(strip), out)
         return out[:length]
 
     def unpack(
@@ -79,12 +76,12 @@ class Tiling:
         classes: range | None = None,
     ) -> None:
         """The inverse of `pack`, for all classes of columns or some, for both matrices or one."""
-        row, end = self.rows.class_start[strip : strip + 2]
         kept = classes or range(self.first_class(strip), self.classes)
-        _packing.unpack(
-            packed, L, R, start, self.rows.facing, self.columns.masks, row, end, self.columns.class_start,
-            kept.start, kept.stop, self.counts[strip],
-        )  # fmt: skip
+        self.tiles.unpack(strip, packed, L, R, start[self.rows_of(strip)], kept.start, kept.stop)
+
+    def rows_of(self, strip: int) -> slice:
+        """The rows of a strip among all rows."""
+        return slice(*self.rows.class_start[strip : strip + 2])
 
 
 class StripFile:

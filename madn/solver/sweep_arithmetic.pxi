@@ -94,9 +94,9 @@ cdef inline void fetch_exits(const Tables* t, int b, const value_t** bases_l, co
 
 
 cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
-                 const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
-                 double rounding) noexcept nogil:
-    """Compute columns c0..c1-1, either side to move, into the ring, solving the lost turns away."""
+                     const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
+                     double rounding) noexcept nogil:
+    """Compute columns c0..c1-1, either side to move, into the ring, solving lost rolls away."""
     cdef int b, kind
     cdef int64_t ring
     cdef uint32_t both

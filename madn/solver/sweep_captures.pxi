@@ -7,7 +7,7 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
 
     c0 lies in group g.
     """
-    cdef int lane, k, square, i, b
+    cdef int lane, k, square, i, b, captured
     cdef uint64_t rest
     cdef const value_t* pairs
     for lane in range(chunk.rows):
@@ -16,7 +16,8 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            pairs = <const value_t*>t.after_capture + 2 * t.capture_start[t.row_captured[(chunk.row + lane) * t.pieces + k]]
+            captured = t.row_captured[(chunk.row + lane) * t.pieces + k]
+            pairs = <const value_t*>t.after_capture + 2 * t.capture_start[captured]
             k += 1
             i = t.hold_group[square * (t.groups + 1) + g]
             while t.hold_state[i] < c0:
@@ -105,8 +106,9 @@ cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most)
     return change if change > most and both == 0 else most
 
 
-cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L, const value_t* R,
-                     const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
+cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L,
+                             const value_t* R, const value_t* ring_l, const value_t* ring_r,
+                             Findings* found) noexcept nogil:
     """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
     cdef int lane, i, b, h
     cdef uint64_t both

@@ -35,10 +35,10 @@ cdef extern from "lanes.h":
     uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil
     void best_total_i(const int32_t** option, const int8_t* count, int64_t shift, int32_t* out) noexcept nogil
     void best_total_d(const double** option, const int8_t* count, int64_t shift, double* out) noexcept nogil
-    void solve_pair_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double rounding, uint32_t kept,
-                  int32_t* ring) noexcept nogil
-    void solve_pair_d(const double* x, const double* y, const double* f, const double* g, double rounding, uint32_t kept,
-                  double* ring) noexcept nogil
+    void solve_pair_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double rounding,
+                      uint32_t kept, int32_t* ring) noexcept nogil
+    void solve_pair_d(const double* x, const double* y, const double* f, const double* g, double rounding,
+                      uint32_t kept, double* ring) noexcept nogil
     void replace_i(int32_t* to, const int32_t* fresh, uint32_t kept, int32_t* most) noexcept nogil
     void replace_d(double* to, const double* fresh, uint32_t kept, double* most) noexcept nogil
     void prefetch(const void* address) noexcept nogil
@@ -68,7 +68,7 @@ ctypedef fused offset_t:
     int64_t
 
 
-cdef struct TurnWeights: # rest * V = unit * (sum of the best options) + wait * V'; see madn.rules.Turn
+cdef struct TurnWeights:  # rest * V = unit * (sum of the best options) + wait * V'; see madn.rules.Turn
     double unit
     double wait
     double rest          # total - again

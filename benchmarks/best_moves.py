@@ -1,4 +1,4 @@
-"""Time of the census kernels on one strip of the three-piece game, for each build: prints one JSON object.
+"""Time of the best-moves kernels on one strip of the three-piece game, for each build: prints one JSON object.
 
     python benchmarks/census.py                        about twenty seconds
     python benchmarks/census.py --pieces 4 --strip 40  few rows, each as long as those of the four-piece game
@@ -16,23 +16,25 @@ import numpy as np
 from hardware import hardware
 
 from madn import Rules
-from madn.solver import best
+from madn.solver import kernels
+from madn.solver.best_moves import BestMoves
 from madn.solver.kernels import BEST_MOVES_BUILDS
+from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.sides import TERMINAL, Side
 
 
-def strip_of(side: Side, strip: int, dtype: type) -> best.BestMoves:
+def strip_of(side: Side, strip: int, representation: Representation) -> BestMoves:
     """A side against itself with random values, only a strip and the six before it in memory."""
     n, first, end = side.size, int(side.class_start[strip - 6]), int(side.class_start[strip + 1])
     rng = np.random.default_rng(1)
     start = np.full(n, -1, np.int64)
     start[first:end] = np.arange(end - first) * n
     some = rng.integers(-(2**28), 2**28, 1 << 20)
-    some = some.astype(np.int32) if dtype is np.int32 else some / 2**29
+    some = some.astype(np.int32) if representation is FIXED32 else some / 2**29
     L, R = np.resize(some, (end - first) * n), np.resize(some[::-1], (end - first) * n)
     sizes = [1 if f == TERMINAL else Side(side.rules, f).size for f in side.moves.exits]
     exits = [(L[:n], R[:n], np.zeros(size, np.int64)) for size in sizes]
-    return best.BestMoves(side, side, L, R, start, exits)
+    return BestMoves(side, side, L, R, start, exits, representation)
 
 
 def main() -> None:
@@ -47,10 +49,9 @@ def main() -> None:
     words = np.empty(pairs, np.uint16)
     answer: dict = {"pieces": arguments.pieces, "strip": arguments.strip, "rows": end - first, "columns": side.size}
     answer["options_per_row"] = float(np.diff(side.moves.first[::6])[first:end].mean())
-    for name, dtype in (("fixed32", np.int32), ("float64", np.float64)):
-        it = strip_of(side, arguments.strip, dtype)
-        for build, kernels in BEST_MOVES_BUILDS.items():
-            best.kernels = kernels
+    for representation in (FIXED32, FLOAT64):
+        it = strip_of(side, arguments.strip, representation)
+        for build, kernels.best_moves in BEST_MOVES_BUILDS.items():
             calls = {
                 "fill_captures": lambda it=it: it.fill_captures(arguments.strip, 1),
                 "choose": lambda it=it: it.choose(arguments.strip, 1, words),
@@ -62,7 +63,7 @@ def main() -> None:
                     began = time.process_time()
                     call()
                     seconds.append(time.process_time() - began)
-                answer[f"{name}_{build}_{called}_ns_per_pair"] = round(median(seconds) * 1e9 / pairs, 2)
+                answer[f"{representation}_{build}_{called}_ns_per_pair"] = round(median(seconds) * 1e9 / pairs, 2)
     print(json.dumps(answer | {"hardware": hardware()}, indent=2))
 
 
