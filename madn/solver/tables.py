@@ -23,6 +23,8 @@ Int8: TypeAlias = NDArray[np.int8]
 Int32: TypeAlias = NDArray[np.int32]
 Int64: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.uint64]
+Weights: TypeAlias = NDArray[np.float64]
+TYPES: dict[Any, Any] = {Int8: np.int8, Int32: np.int32, Int64: np.int64, Mask: np.uint64, Weights: np.float64}
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class SweepTables:
     row_kind: Int8  # ... in which array each option's vector is ...
     row_offset: Int64  # ... and where
     row_turn: Int8  # the kind of turn ...
-    row_turns: NDArray[np.float64]  # ... and what each kind is: unit, wait, rest, scale
+    row_turns: Weights  # ... and what each kind is: unit, wait, rest, scale
     row_pips: Int32
     row_facing: Mask
     row_captured: Int32  # [a, k]: the row of `after_capture` for a without its piece on the k-th square of `facing`
@@ -61,7 +63,7 @@ class SweepTables:
     col_kind: Int8
     col_offset: Int32  # 32 bits: this table is read for every chunk and competes for the cache
     col_turn: Int8
-    col_turns: NDArray[np.float64]
+    col_turns: Weights
     col_masks: Mask
     slot: Int32  # place of column b in the ring
     hold_group: Int32  # [square, g]: where group g begins among the columns that hold the square
@@ -152,9 +154,10 @@ class SweepTables:
         Columns that the column player's moves lead to in other components are checked by `check_columns`.
         """
         n, k, strips, groups = self.rows, self.columns, self.strips, self.groups
-        boxed = int(self.boxed_group[groups]) if len(self.boxed_group) > groups >= 0 else 0
-        options = int(self.row_first[n]) if len(self.row_first) > n >= 0 else 0
-        column_options = int(self.col_first[k]) if len(self.col_first) > k >= 0 else 0
+        boxed, options, column_options = (
+            int(np.ravel(array)[at]) if 0 <= at < np.size(array) else 0
+            for array, at in ((self.boxed_group, groups), (self.row_first, n), (self.col_first, k))
+        )
         lengths = dict.fromkeys(("start", "row_turn", "row_pips", "row_facing", "row_boxed"), n)
         lengths |= dict.fromkeys(("col_turn", "col_masks", "slot"), k)
         lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
@@ -163,8 +166,12 @@ class SweepTables:
         lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
         lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
         for field in fields(self):
-            array = getattr(self, field.name)
-            if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
+            array, dtype = getattr(self, field.name), TYPES.get(field.type)
+            if dtype is None:
+                continue
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1 + (dtype == np.float64):
+                raise ValueError(f"{field.name} is not an array of {np.dtype(dtype)}")
+            if not array.flags.c_contiguous:
                 raise ValueError(f"{field.name} is not contiguous")
             if field.name in lengths and len(array) != lengths[field.name] + LANES:
                 raise ValueError(f"{field.name} has {len(array)} entries, not {lengths[field.name] + LANES}")
@@ -178,6 +185,14 @@ class SweepTables:
         _ascending("row_first", self.row_first[: n + 1], options)
         _ascending("col_first", self.col_first[: k + 1], column_options)
         _ascending("boxed_group", self.boxed_group[: groups + 1], boxed)
+        chunks = np.concatenate([[0], np.cumsum(-(-np.diff(self.row_class[: strips + 1]) // LANES))])
+        if not np.array_equal(self.first_chunk[: strips + 1], chunks):
+            raise ValueError(f"first_chunk does not cut the strips into chunks of at most {LANES} rows")
+        if self.mirrored and (n != k or not np.array_equal(self.row_class, self.col_class)):
+            raise ValueError(f"{n} rows and {k} columns cannot be of the same side")
+        edges = self.col_class[self.group_class[: groups + 1]]
+        if self.widest < int(np.diff(edges).max(initial=0)) + LANES or not 0 < self.ring <= STOP // LANES:
+            raise ValueError(f"no room for a group in {self.widest} columns, or a ring of {self.ring}")
         _inside("need", self.need[:groups], 0, groups + 1)
         _inside("slot", self.slot[:k], 0, self.ring)
         _inside("row_turn", self.row_turn[:n], 0, len(self.row_turns))
@@ -265,7 +280,7 @@ def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
     return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
 
 
-def turn_weights(turns: Sequence[Turn]) -> NDArray[np.float64]:
+def turn_weights(turns: Sequence[Turn]) -> Weights:
     """For each kind of turn: unit, wait, total less again, and the scale that makes residuals those of six rolls."""
     return np.array([(turn.unit, turn.wait, turn.total - turn.again, DIE / turn.total) for turn in turns])
 
