@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from madn.board import Board
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, ResourceError
 from madn.rules import Rules
-from madn.store import OutputError, _blocks, blocks, check_writable, place, prediction, write_database
+from madn.store import OutputError, _blocks, blocks, check_writable, prediction, workplace, write_database
 from madn.store.catalogue import read_catalogue
 from madn.store.prediction import Layout
 from madn.store.records import frame_digest
@@ -272,7 +272,7 @@ def test_a_catalogue_that_lies_is_refused(database: Path, statement: str) -> Non
 def test_a_view_in_place_of_a_table_is_refused(database: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
     tamper(database, "ALTER TABLE blocks RENAME TO b2", f"CREATE VIEW blocks AS {endless}")
-    with pytest.raises(CorruptBlockError, match="no table blocks"):
+    with pytest.raises(CorruptBlockError, match="table blocks is missing"):
         read_catalogue(database)
 
 
@@ -384,7 +384,7 @@ def test_a_read_only_directory_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("exchange", [True, False])
 def test_a_database_is_replaced(tmp_path: Path, exchange: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not exchange:
-        monkeypatch.setattr(place, "_exchange", lambda a, b: False)
+        monkeypatch.setattr(workplace, "_exchange", lambda a, b: False)
     for rules in (SMALL, TINY, SMALL):
         write_database(tmp_path / "db", Noise(rules), {})
         assert rules_of(tmp_path / "db") == rules
@@ -430,7 +430,7 @@ def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, monkeypatch
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    with place.workplace(tmp_path / "db"), pytest.raises(OutputError, match="another process"):
+    with workplace.workplace(tmp_path / "db"), pytest.raises(OutputError, match="another process"):
         check_writable(tmp_path / "db")
     check_writable(tmp_path / "db")
 
@@ -464,8 +464,8 @@ def killed_at(point: int, target: Path, exchange: bool) -> bool:
     try:
         os.rename, os.mkdir = counted(os.rename), counted(os.mkdir)
         for name in ("_flush", "_remove"):
-            setattr(place, name, counted(getattr(place, name)))
-        place._exchange = counted(place._exchange if exchange else lambda a, b: False)
+            setattr(workplace, name, counted(getattr(workplace, name)))
+        workplace._exchange = counted(workplace._exchange if exchange else lambda a, b: False)
         write_database(target, Noise(TINY), {})
         status = 0
     finally:
@@ -508,7 +508,7 @@ def test_disks_that_are_too_small_are_named(tmp_path, monkeypatch):
     free = 1000
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
     needs = [(tmp_path / "scratch", 1200), (tmp_path / "db", 450)]
-    place.check_room(needs)  # 600 and 400 are still to be written
+    workplace.check_room(needs)  # 600 and 400 are still to be written
     free = 999
     with pytest.raises(ResourceError, match=r"scratch, .*db: 1,000 bytes are needed, 999 are free on this disk"):
-        place.check_room(needs)
+        workplace.check_room(needs)

@@ -11,7 +11,7 @@ from madn.errors import MadnError
 from madn.rules import DIE
 from madn.store import _successors
 from madn.store.blocks import Array, Encoding
-from madn.store.reader import BlockReader, Group
+from madn.store.reader import BlockReader
 from madn.store.records import BlockTable
 
 CHUNK = 1 << 15  # positions whose moves are looked at together
@@ -41,10 +41,10 @@ class MoveValues:
 
     def __init__(self, reader: BlockReader, table: BlockTable, cache_bytes: int) -> None:
         if len(reader.catalogue.encodings) != 1:
-            raise MadnError(f"{reader.directory}: its blocks do not have one encoding")
+            raise MadnError(f"{reader.directory}: expected one encoding, found {len(reader.catalogue.encodings)}")
         rules = reader.catalogue.rules
         self._reader = reader
-        self._group = Group(reader.catalogue, table)
+        self._table = table
         self._game = Game(rules)
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
@@ -109,5 +109,5 @@ class MoveValues:
             if self._held.bytes + self._sizes[missing].sum() > self._cache_bytes:
                 self._held, missing = Held(len(self._sizes)), some
             for at in missing.tolist():
-                self._held.add(at, self._reader.load(self._group, at))
+                self._held.add(at, self._reader.load(self._table, at))
             return self._held
