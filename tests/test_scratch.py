@@ -174,7 +174,7 @@ def test_a_stop_after_the_last_component_loses_nothing(step, tmp_path, monkeypat
         raise KeyboardInterrupt
 
     def stopped(database: DatabaseWriter, *told: object) -> None:
-        if database.place.target.name == {"values": "db", "policy": "policy"}.get(step):
+        if database.target.name == {"values": "db", "policy": "policy"}.get(step):
             raise KeyboardInterrupt
         publish(database, *told)
 

@@ -79,7 +79,7 @@ class DatabaseWriter:
     """Takes the positions of a run of IDs in ascending order, and runs in any order; see `open_writer`."""
 
     def __init__(self, place: Workplace, encoder: Encoder, resumable: bool, threads: int, block_positions: int) -> None:
-        self.encoder, self.block_positions = encoder, block_positions
+        self.target, self.encoder, self.block_positions = place.target, encoder, block_positions
         self.on_stored: Callable[[int], None] | None = None  # told how many blocks are stored whenever one more is
         self.measured = Measured()
         self.blocks = 0
@@ -186,7 +186,7 @@ class DatabaseWriter:
 
         self.flush()
         for run in self._rest:
-            raise MadnError(f"{self._workplace.target}: the run of positions from ID {run} on is incomplete")
+            raise MadnError(f"{self.target}: the run of positions from ID {run} on is incomplete")
         self._files.close()
         self._journal.seek(0)
         self._journal.readline()
