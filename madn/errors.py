@@ -36,6 +36,10 @@ class CorruptBlockError(MadnError, OSError):
     """A file of the database is damaged, cut off or not what the catalogue says."""
 
 
+class MissingDatabaseError(CorruptBlockError, FileNotFoundError):
+    """There is no database at the path."""
+
+
 class FormatVersionError(MadnError, OSError):
     """The database was written in a format this version does not read."""
 

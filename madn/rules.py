@@ -1,7 +1,7 @@
 """What the game is: how many pieces and squares, and what a turn is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import comb
 from typing import NamedTuple
 
@@ -58,6 +58,12 @@ class Rules:
             raise InvalidRulesError(
                 f"squares must be an even number from {MIN_SQUARES} to {MAX_SQUARES}, not {self.squares}"
             )
+
+    def __str__(self) -> str:
+        """The game in words: the sizes, then the house rules that are on. "2 pieces, 40 squares"."""
+        words = [f"{self.pieces} {'piece' if self.pieces == 1 else 'pieces'}", f"{self.squares} squares"]
+        words += [field.name.replace("_", " ") for field in fields(self) if getattr(self, field.name) is True]
+        return ", ".join(words)
 
     @property
     def goal(self) -> int:

@@ -19,11 +19,11 @@ from madn.machine import versions
 from madn.rules import Rules
 from madn.solver import Plan, Scratch, Solution, make_plan, scratch_directory
 from madn.solver import solve as carry_out
-from madn.store import Rounded, check_writable, write_database
+from madn.store import check_writable, write_database
 from madn.store.blocks import ENCODINGS, quantised
-from madn.store.growing import Maker, PolicyMaker, ValueMaker, growing_database
-from madn.store.receiver import Databases
+from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
 from madn.store.workplace import check_room, published
+from madn.store.writer import Databases, open_writer
 
 Progress = Callable[[float, str], None]
 Path = str | os.PathLike[str]
@@ -174,10 +174,13 @@ class Job:
         solution = carry_out(self.plan, lambda fraction, text: report(share * fraction, text))
         result = self._result(solution)
         if self.out is not None:
-            source = solution if self.plan.bits is None else Rounded(solution, self.plan.bits)
             rest = 1 - share
             write_database(
-                self.out, source, provenance(result), lambda fraction, text: report(share + rest * fraction, text)
+                self.out,
+                solution,
+                provenance(result),
+                lambda fraction, text: report(share + rest * fraction, text),
+                bits=self.plan.bits,
             )
         return result
 
@@ -212,17 +215,17 @@ class Job:
         plan = self.plan
         given = ENCODINGS[plan.representation.name]
         encoding = given if plan.bits is None else quantised(plan.bits)
-        makers: list[tuple[str | None, Maker]] = [
-            (self.out, ValueMaker(plan.rules, given, encoding)),
-            (self.policy, PolicyMaker(plan.rules)),
+        encoders: list[tuple[str | None, Encoder]] = [
+            (self.out, ValueEncoder(plan.rules, given, encoding)),
+            (self.policy, PolicyEncoder(plan.rules)),
         ]
-        grown = [
-            stack.enter_context(growing_database(path, plan.rules, maker, plan.task(), threads=plan.threads))
+        writers = [
+            stack.enter_context(open_writer(path, encoder, plan.task(), keep=True, threads=plan.threads))
             if path is not None and not (complete and published(path))
             else None
-            for path, maker in makers
+            for path, encoder in encoders
         ]
-        return Databases(*grown)
+        return Databases(*writers)
 
     def _result(self, solution: Solution) -> Result:
         plan = self.plan

@@ -175,7 +175,7 @@ def test_numpy_rolls_are_rolls(db: Database) -> None:
 def test_boards_of_other_rules_are_refused(db: Database) -> None:
     board = Board.start(Rules(pieces=1, squares=10))
     for ask in (db.win, db.analyse, db.get_win, lambda b: db.best_move(b, 1), lambda b: db.win_many([b])):
-        with pytest.raises(RulesMismatchError, match="squares=10"):
+        with pytest.raises(RulesMismatchError, match="1 piece, 10 squares"):
             ask(board)
     with pytest.raises(TypeError, match=r"Board\.parse"):
         db.win("0/0")  # type: ignore[arg-type]
@@ -317,7 +317,7 @@ def test_blocks_that_changed_places_are_found(tmp_path: Path) -> None:
     data = bytearray(values.read_bytes())
     data[a : a + n], data[b : b + n] = data[b : b + n], data[a : a + n]
     values.write_bytes(data)
-    with open_database(tmp_path / "db") as db, pytest.raises(CorruptBlockError, match="not the one"):
+    with open_database(tmp_path / "db") as db, pytest.raises(CorruptBlockError, match="block header is"):
         db.win_many(np.arange(RANKING.positions))
 
 
@@ -336,8 +336,16 @@ def test_a_database_replaced_while_open_is_never_mixed_with_the_new_one(tmp_path
 
 
 def test_no_directory_no_database(tmp_path: Path) -> None:
-    with pytest.raises(CorruptBlockError, match="no database here"):
+    with pytest.raises(CorruptBlockError, match="nothing: no such database"):
         open_database(tmp_path / "nothing")
+    with pytest.raises(FileNotFoundError):
+        open_database(tmp_path / "nothing")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("mine")
+    for name in ("empty", "file"):
+        with pytest.raises(CorruptBlockError, match=f"{name}: no database here") as caught:
+            open_database(tmp_path / name)
+        assert not isinstance(caught.value, FileNotFoundError)
 
 
 def test_move_values_are_values(db: Database) -> None:

@@ -12,9 +12,10 @@ from test_store import Noise
 
 from madn import MadnError, Rules, open_database
 from madn.solver.zones import Run, Zones
-from madn.store import Rounded, verify_database, write_database
+from madn.store import verify_database, write_database
 from madn.store.blocks import FIXED32, quantised
-from madn.store.growing import GrowingDatabase, ValueMaker, growing_database
+from madn.store.encoders import ValueEncoder
+from madn.store.writer import DatabaseWriter, open_writer
 
 RULES = Rules(2, 8)
 RUNS = [run for run in Zones(RULES).runs() if run.size]
@@ -28,11 +29,11 @@ class StoppedError(Exception):
 
 
 def opened(path: Path, **changes):
-    maker = changes.pop("maker", ValueMaker(RULES, FIXED32, FIXED32))
-    return growing_database(path, RULES, maker, {"solve": 1}, block_positions=BLOCK, **changes)
+    encoder = changes.pop("encoder", ValueEncoder(RULES, FIXED32))
+    return open_writer(path, encoder, {"solve": 1}, keep=True, block_positions=BLOCK, **changes)
 
 
-def give(database: GrowingDatabase, run: Run, cuts: list[int]) -> None:
+def give(database: DatabaseWriter, run: Run, cuts: list[int]) -> None:
     edges = [0, *sorted(cut % (run.size + 1) for cut in cuts), run.size]
     for begin, end in pairwise(edges):
         values = SOURCE.raw[run.first + begin : run.first + end].copy()
@@ -115,8 +116,7 @@ def test_stops_do_not_matter(stops, damaged, data, tmp_path_factory, plain):
 def test_another_task_begins_anew(tmp_path):
     with pytest.raises(StoppedError):
         stopped(tmp_path / "db", 5)
-    maker = ValueMaker(RULES, FIXED32, quantised(16))
-    with opened(tmp_path / "db", maker=maker) as database:
+    with opened(tmp_path / "db", encoder=ValueEncoder(RULES, FIXED32, quantised(16))) as database:
         assert not database.has(RUNS[3].first, RUNS[3].size)
 
 
@@ -132,18 +132,18 @@ def test_what_does_not_follow_is_refused(tmp_path):
         with pytest.raises(ValueError, match="are missing"):
             database.take(run.first, run.size, run.first + 1, SOURCE.raw[:10])
         database.take(run.first, run.size, run.first, SOURCE.raw[:10])
-        with pytest.raises(MadnError, match="has no end"):
+        with pytest.raises(MadnError, match="is incomplete"):
             database.publish({}, [])
 
 
 def test_rounding_on_the_way(tmp_path):
     """The same blocks as from a source that rounds, and an error that says how far values are off."""
     coarse = quantised(10)
-    with opened(tmp_path / "grown", maker=ValueMaker(RULES, FIXED32, coarse)) as database:
+    with opened(tmp_path / "grown", encoder=ValueEncoder(RULES, FIXED32, coarse)) as database:
         for run in RUNS:
             give(database, run, [20])
         database.publish({}, [("start", "0/0", START, float(FIXED32.wins(SOURCE.raw[START : START + 1])[0]))])
-    write_database(tmp_path / "written", Rounded(SOURCE, 10), {})
+    write_database(tmp_path / "written", SOURCE, {}, bits=10)
     exact = FIXED32.wins(SOURCE.raw)
     for name in ("grown", "written"):
         assert verify_database(tmp_path / name).ok

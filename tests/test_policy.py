@@ -1,6 +1,6 @@
 """Databases of best moves: choosing from values, coding the choices, answering without probabilities."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +17,7 @@ from madn._core import Game
 from madn.database import Database, open_database
 from madn.errors import CorruptBlockError, IllegalMoveError, MadnError, MissingBlockError, NoValuesError
 from madn.solver import make_plan, solve
-from madn.store import _policy, _successors, blocks, compress_database, policy, verify_database, write_database
+from madn.store import _policy, _successors, compress_database, policy, verify_database, write_database, zstd
 from madn.store.catalogue import read_catalogue
 from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
@@ -89,19 +89,18 @@ def test_frames_that_are_something_else_are_refused() -> None:
     game = Game(Rules(2, 8))
     first = game.first(2, 0, 2, 0)
     frame, _ = policy.encode(any_choices(rules, first, 100, 1, 0.5), first, game, 3)
-    content = blocks.decompress(frame, blocks.frame_size(frame))
-    packer = blocks.zstandard.ZstdCompressor(write_checksum=True)
-    with pytest.raises(CorruptBlockError, match="not the one"):
+    content = zstd.decompress(frame, zstd.content_size(frame))
+    with pytest.raises(CorruptBlockError, match="block header is"):
         policy.decode(frame, first + 1, 100, game)
     for wrong in (content[:-1], content + b"x", content[:20], content[:10]):
         with pytest.raises(CorruptBlockError):
-            policy.decode(packer.compress(wrong), first, 100, game)
+            policy.decode(zstd.compress(wrong, 3), first, 100, game)
     with pytest.raises(CorruptBlockError, match="claims"):
-        policy.decode(packer.compress(content + bytes(10_000)), first, 100, game)
-    with pytest.raises(CorruptBlockError, match="decompress"):
+        policy.decode(zstd.compress(content + bytes(10_000), 3), first, 100, game)
+    with pytest.raises(CorruptBlockError, match="not a zstd frame"):
         policy.decode(b"not a frame", first, 100, game)
     for wrong_first, rolls in ((rules.positions - 50, 6), (-1, 6), (first, 5)):
-        with pytest.raises(ValueError, match="profile"):
+        with pytest.raises(ValueError, match=r"profile|columns"):
             _policy.encode(game, wrong_first, np.zeros((100, rolls), np.uint8))
 
 
@@ -145,7 +144,7 @@ def test_options_are_the_legal_moves_and_where_they_lead() -> None:
                     assert (own, other) == board.after(move, roll).masks
                     assert number == game.rank(own, other)
     for wrong in ((1, 1 << 4, 1), (1, 1, 0), (1, 1, 7)):
-        with pytest.raises(ValueError, match="position"):
+        with pytest.raises(ValueError, match=r"position|roll"):
             _successors.options(Game(Rules(1, 8)), *wrong)
 
 
@@ -314,7 +313,7 @@ def test_the_loss_is_that_of_one_turn_played_from_the_rounded_values(
 @settings(max_examples=30)
 @given(rules=st.sampled_from(GAMES), kind=st.sampled_from(["<f8", "<i4", "<u1", "<u2", "<u4"]), seed=st.integers(0, 99))
 def test_values_are_found_wherever_they_lie(rules: Rules, kind: str, seed: int) -> None:
-    """`Places` against plain indexing, with blocks of uneven sizes and gaps."""
+    """Looked up against plain indexing, with blocks of uneven sizes and gaps."""
     rng = np.random.default_rng(seed)
     cuts = np.unique(rng.integers(0, rules.positions, 9))
     first, counts = cuts[:-1], np.diff(cuts) - rng.integers(0, 2, len(cuts) - 1)
@@ -323,12 +322,94 @@ def test_values_are_found_wherever_they_lie(rules: Rules, kind: str, seed: int) 
     if kind == "<i4":
         values -= 100
     arrays = [values[a : a + n].copy() for a, n in zip(first, counts, strict=True)]
-    places = _successors.Places(first, counts, kind, 0.25, 8.0)
+    index = _successors.BlockIndex(first, counts, kind, 0.25, 8.0)
     ids = rng.integers(-1, rules.positions, 300)
     inside = np.array([((first <= i) & (i < first + counts)).any() for i in ids])
-    needed, missing = places.needed(ids)
+    needed, missing = index.needed(ids)
     assert missing == next((i for i in ids.tolist() if i >= 0 and not inside[ids.tolist().index(i)]), -1)
     assert set(needed) == {int(np.searchsorted(first, i, "right")) - 1 for i in ids[inside]}
     out = np.full(len(ids), -1.0)
-    places.look_up(ids, np.array([a.ctypes.data for a in arrays], np.uintp), out)
+    decoded = _successors.DecodedBlocks(index)
+    assert decoded.absent(needed).tolist() == needed.tolist()
+    for at, array in enumerate(arrays):
+        decoded.add(at, array)
+    assert decoded.absent(needed).tolist() == []
+    decoded.look_up(ids, out)
     assert np.array_equal(out, np.where(inside, 0.25 + values[ids] / 8.0, -1.0))
+
+
+# compiled functions refuse what they cannot work with
+
+GAME = Game(Rules(2, 8))
+FIRST = GAME.first(2, 0, 2, 0)
+IDS, WINS = np.full((3, 6, 2), -1), np.zeros((3, 6, 2))
+CHOICES = np.zeros((3, 6), np.uint8)
+READ_ONLY = np.broadcast_to(CHOICES, (3, 6))
+MANY_IDS, MANY_WINS = np.zeros((3, 6, 9), np.int64), np.zeros((3, 6, 9))
+INDEX = _successors.BlockIndex([0, 10], [10, 5], "<i4", 0.5, 8.0)
+HUGE = 2**63 - 1
+WRONG_CALLS = {
+    "encode: no array": lambda: _policy.encode(GAME, FIRST, None),
+    "encode: no game": lambda: _policy.encode(None, FIRST, CHOICES),
+    "encode: other columns": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 7), np.uint8)),
+    "encode: other type": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 6), np.int8)),
+    "encode: strided": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 12), np.uint8)[:, ::2]),
+    "encode: nothing": lambda: _policy.encode(GAME, FIRST, CHOICES[:0]),
+    "encode: ID that overflows": lambda: _policy.encode(GAME, HUGE, CHOICES),
+    "encode: ID out of range": lambda: _policy.encode(GAME, GAME.positions, CHOICES),
+    "encode: no such move": lambda: _policy.encode(GAME, FIRST, np.full((40, 6), 2, np.uint8)),
+    "decode: no data": lambda: _policy.decode_into(GAME, FIRST, None, CHOICES.copy()),
+    "decode: no room": lambda: _policy.decode_into(GAME, FIRST, b"12345", None),
+    "decode: room that is read-only": lambda: _policy.decode_into(
+        GAME, FIRST, b"12345", np.broadcast_to(CHOICES, (3, 6))
+    ),
+    "decode: ID that overflows": lambda: _policy.decode_into(GAME, HUGE - 1, b"12345", CHOICES.copy()),
+    "options: no game": lambda: _successors.options(None, 1, 1, 1),
+    "options: roll 7": lambda: _successors.options(GAME, 1, 1, 7),
+    "options: square out of range": lambda: _successors.options(GAME, 1 << 63, 1, 1),
+    "options: both on one square": lambda: _successors.options(GAME, 1, 1 << 4, 1),
+    "options: too many pieces": lambda: _successors.options(GAME, 7, 0, 1),
+    "successors: no room": lambda: _successors.successors(GAME, 0, None),
+    "successors: other shape": lambda: _successors.successors(GAME, 0, np.zeros((3, 6, 3), np.int64)),
+    "successors: negative ID": lambda: _successors.successors(GAME, -1, IDS.copy()),
+    "successors: ID that overflows": lambda: _successors.successors(GAME, HUGE - 1, IDS.copy()),
+    "index: fewer counts": lambda: _successors.BlockIndex([0, 10], [10], "<i4", 0.0, 1.0),
+    "index: blocks that overlap": lambda: _successors.BlockIndex([0, 9], [10, 5], "<i4", 0.0, 1.0),
+    "index: empty block": lambda: _successors.BlockIndex([0, 10], [0, 5], "<i4", 0.0, 1.0),
+    "index: negative ID": lambda: _successors.BlockIndex([-5], [10], "<i4", 0.0, 1.0),
+    "index: ID that overflows": lambda: _successors.BlockIndex([HUGE], [1], "<i4", 0.0, 1.0),
+    "index: other type": lambda: _successors.BlockIndex([0], [1], "<c16", 0.0, 1.0),
+    "index: big-endian": lambda: _successors.BlockIndex([0], [1], ">i4", 0.0, 1.0),
+    "index: two dimensions": lambda: _successors.BlockIndex([[0]], [[1]], "<i4", 0.0, 1.0),
+    "index: not made": lambda: _successors.BlockIndex.__new__(_successors.BlockIndex),
+    "needed: no IDs": lambda: INDEX.needed(None),
+    "needed: other type": lambda: INDEX.needed(np.zeros(3)),
+    "decoded: no index": lambda: _successors.DecodedBlocks(None),
+    "decoded: not made": lambda: _successors.DecodedBlocks.__new__(_successors.DecodedBlocks),
+    "add: no such block": lambda: _successors.DecodedBlocks(INDEX).add(2, np.zeros(5, "<i4")),
+    "add: negative block": lambda: _successors.DecodedBlocks(INDEX).add(-1, np.zeros(5, "<i4")),
+    "add: no array": lambda: _successors.DecodedBlocks(INDEX).add(1, None),
+    "add: shorter": lambda: _successors.DecodedBlocks(INDEX).add(1, np.zeros(4, "<i4")),
+    "add: other type": lambda: _successors.DecodedBlocks(INDEX).add(1, np.zeros(5, "<i2")),
+    "add: strided": lambda: _successors.DecodedBlocks(INDEX).add(1, np.zeros(10, "<i4")[::2]),
+    "absent: no such block": lambda: _successors.DecodedBlocks(INDEX).absent(np.array([7])),
+    "look_up: less room": lambda: _successors.DecodedBlocks(INDEX).look_up(np.zeros(3, np.int64), np.zeros(2)),
+    "look_up: no IDs": lambda: _successors.DecodedBlocks(INDEX).look_up(None, np.zeros(2)),
+    "look_up: no room": lambda: _successors.DecodedBlocks(INDEX).look_up(np.zeros(3, np.int64), None),
+    "choose: fewer values": lambda: _successors.choose(IDS, WINS[:2], 0.0, CHOICES.copy()),
+    "choose: more moves": lambda: _successors.choose(
+        np.zeros((3, 6, 9), int), np.zeros((3, 6, 9)), 0.0, CHOICES.copy()
+    ),
+    "choose: fewer rolls": lambda: _successors.choose(IDS[:, :5].copy(), WINS[:, :5].copy(), 0.0, CHOICES.copy()),
+    "choose: less room": lambda: _successors.choose(IDS, WINS, 0.0, CHOICES[:2].copy()),
+    "choose: narrower room": lambda: _successors.choose(IDS, WINS, 0.0, CHOICES[:, :5].copy()),
+    "choose: no room": lambda: _successors.choose(IDS, WINS, 0.0, None),
+    "losses: less room": lambda: _successors.losses(IDS, WINS, 0.0, 1.0, np.zeros(2)),
+    "losses: no values": lambda: _successors.losses(IDS, None, 0.0, 1.0, np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS.values(), ids=WRONG_CALLS)
+def test_wrong_arguments_of_compiled_functions_are_refused(call: Callable[[], object]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        call()

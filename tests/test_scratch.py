@@ -24,7 +24,7 @@ from madn.solver.scratch import Scratch
 from madn.solver.streamed import Streamed
 from madn.solver.strips import StripFile
 from madn.store import verify_database
-from madn.store.growing import GrowingDatabase
+from madn.store.writer import DatabaseWriter
 
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
 
@@ -167,19 +167,19 @@ def test_a_stop_after_the_last_component_loses_nothing(step, tmp_path, monkeypat
     out, policy, scratch = (tmp_path / name for name in ("db", "policy", "scratch"))
     args = ["solve", "--pieces", "2", "--squares", "10", "--out", str(out), "--policy", str(policy)]
     args += ["--scratch", str(scratch), "--resume", "--json"]
-    publish = GrowingDatabase.publish
+    publish = DatabaseWriter.publish
 
     def half_cleared(self: Scratch) -> None:
         (self.directory / "000.done").unlink()
         raise KeyboardInterrupt
 
-    def stopped(database: GrowingDatabase, *told: object) -> None:
-        if database.place.target.name == {"values": "db", "policy": "policy"}.get(step):
+    def stopped(database: DatabaseWriter, *told: object) -> None:
+        if database.target.name == {"values": "db", "policy": "policy"}.get(step):
             raise KeyboardInterrupt
         publish(database, *told)
 
     with monkeypatch.context() as patched:
-        patched.setattr(GrowingDatabase, "publish", stopped)
+        patched.setattr(DatabaseWriter, "publish", stopped)
         if step == "clear":
             patched.setattr(Scratch, "clear", half_cleared)
         assert main(args) == 130

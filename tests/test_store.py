@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 from madn.board import Board
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, ResourceError
 from madn.rules import Rules
-from madn.store import OutputError, _blocks, blocks, check_writable, place, prediction, write_database
+from madn.store import OutputError, _blocks, blocks, check_writable, prediction, workplace, write_database
 from madn.store.catalogue import read_catalogue
 from madn.store.prediction import Layout
-from madn.store.records import frame_digest
+from madn.store.records import frame_digest, rules_from, rules_rows
 
 TINY = Rules(pieces=1, squares=8)
 SMALL = Rules(pieces=2, squares=12)
@@ -132,6 +132,51 @@ def test_each_piece_is_predicted_from_one_square_further_on(squares: int, own: i
             if neighbour is not None:
                 values[i : i + 1] -= before[neighbour]
     assert np.array_equal(compiled, values)
+
+
+WORDS, BYTES = np.zeros(10, "<u4"), np.zeros(40, np.uint8)
+WRONG_CALLS = {
+    "join: no bytes": lambda: _blocks.join(b"", WORDS.copy(), 0),
+    "join: no words": lambda: _blocks.join(BYTES, WORDS[:0].copy(), 0),
+    "join: None for bytes": lambda: _blocks.join(None, WORDS.copy(), 0),
+    "join: None for words": lambda: _blocks.join(BYTES, None, 0),
+    "join: too many bytes": lambda: _blocks.join(bytes(50), WORDS.copy(), 0),
+    "join: not a multiple": lambda: _blocks.join(bytes(11), WORDS.copy(), 0),
+    "join: other type": lambda: _blocks.join(BYTES, np.zeros(10), 0),
+    "join: strided": lambda: _blocks.join(BYTES, np.zeros(20, "<u4")[::2], 0),
+    "join: read-only": lambda: _blocks.join(BYTES, np.broadcast_to(WORDS, (10,)), 0),
+    "split: no plane": lambda: _blocks.split(WORDS, 0, 0),
+    "split: negative planes": lambda: _blocks.split(WORDS, -1, 0),
+    "split: too many planes": lambda: _blocks.split(WORDS, 5, 0),
+    "split: no words": lambda: _blocks.split(WORDS[:0], 4, 0),
+    "split: None": lambda: _blocks.split(None, 4, 0),
+    **{
+        f"{name}: {wrong}": lambda name=name, wrong=wrong: getattr(_blocks, name)(WORDS.copy(), *wrong)
+        for name in ("subtract", "add")
+        for wrong in (
+            (8, -1, 0, 0), (8, 0, -1, 0), (8, 8, 0, 0), (8, 0, 8, 0), (8, 5, 4, 0), (65, 2, 2, 0), (-1, 0, 0, 0),
+            (8, 2, 2, -1), (8, 2, 2, 2**63 - 1), (40, 3, 3, 2**63 - 5), (2**31 - 1, 2, 2, 0),
+        )
+    },
+    "subtract: no words": lambda: _blocks.subtract(WORDS[:0].copy(), 8, 2, 2, 0),
+    "subtract: None": lambda: _blocks.subtract(None, 8, 2, 2, 0),
+    "add: other type": lambda: _blocks.add(np.zeros(10), 8, 2, 2, 0),
+    "add: two dimensions": lambda: _blocks.add(np.zeros((10, 2), "<u4"), 8, 2, 2, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", WRONG_CALLS.values(), ids=WRONG_CALLS)
+def test_wrong_arguments_of_compiled_functions_are_refused(call: Callable[[], object]) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        call()
+
+
+@given(first=st.integers(0, 2**56), own=st.integers(0, 7), other=st.integers(0, 7), count=st.integers(1, 3000))
+def test_any_block_of_any_profile_can_be_predicted(first: int, own: int, other: int, count: int) -> None:
+    values = np.arange(count, dtype="<u4")
+    _blocks.subtract(values, 64, own, other, first)
+    _blocks.add(values, 64, own, other, first)
+    assert np.array_equal(values, np.arange(count))
 
 
 def test_a_smooth_table_compresses_better_where_it_lies() -> None:
@@ -272,7 +317,7 @@ def test_a_catalogue_that_lies_is_refused(database: Path, statement: str) -> Non
 def test_a_view_in_place_of_a_table_is_refused(database: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
     tamper(database, "ALTER TABLE blocks RENAME TO b2", f"CREATE VIEW blocks AS {endless}")
-    with pytest.raises(CorruptBlockError, match="no table blocks"):
+    with pytest.raises(CorruptBlockError, match="table blocks is missing"):
         read_catalogue(database)
 
 
@@ -288,6 +333,64 @@ def test_too_old_and_too_new_are_said_differently(database: Path) -> None:
         read_catalogue(database)
     tamper(database, "DELETE FROM rules WHERE name = 'flying'", "UPDATE encodings SET name = 'wavelets'")
     with pytest.raises(FormatVersionError, match="wavelets"):
+        read_catalogue(database)
+
+
+@dataclass(frozen=True)
+class HouseRules(Rules):
+    """Rules as they may be one day."""
+
+    flying: bool = False
+    dice: int = 1
+
+
+def test_a_rule_that_a_catalogue_does_not_have_is_off() -> None:
+    old = {"pieces": 2, "squares": 12}
+    assert rules_from(old, HouseRules) == HouseRules(2, 12)
+    assert rules_from(old | {"flying": 0, "dice": 2}, HouseRules) == HouseRules(2, 12, dice=2)
+    flying = rules_from(old | {"flying": 1}, HouseRules)
+    assert flying == HouseRules(2, 12, flying=True)
+    assert flying.flying is True  # type: ignore[attr-defined]
+    assert str(flying) == "2 pieces, 12 squares, flying"
+
+
+def test_rules_come_back_as_they_were_written() -> None:
+    for rules in (HouseRules(2, 12), HouseRules(1, 8, flying=True), HouseRules(4, 40, flying=True, dice=3)):
+        rows = {row["name"]: row["value"] for row in rules_rows(rules)}
+        assert all(type(value) is int for value in rows.values())
+        assert rules_from(rows, HouseRules) == rules
+    assert rules_rows(HouseRules(2, 12)) == rules_rows(SMALL), "a rule that is off is not written"
+
+
+def test_rules_that_cannot_be_are_refused() -> None:
+    for rows, words in (
+        ({"squares": 12}, "rule 'pieces' is missing"),
+        ({"pieces": 2}, "rule 'squares' is missing"),
+        ({"pieces": 2, "squares": 12, "flying": 2}, "rule 'flying' is 2, expected 0 or 1"),
+        ({"pieces": 9, "squares": 12}, "pieces must be 1 to 6, not 9"),
+    ):
+        with pytest.raises(CorruptBlockError, match=words):
+            rules_from(rows, HouseRules)
+    with pytest.raises(FormatVersionError, match="rule 'swimming' is too new for this madn"):
+        rules_from({"pieces": 2, "squares": 12, "swimming": 0}, HouseRules)
+
+
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE blocks SET count = 0 WHERE block = 3", "block 3: count 0 is out of range 1 to 1,048,576"),
+        ("UPDATE blocks SET profile = 999 WHERE block = 3", "block 3: profile 999 is out of range 0 to "),
+        ("UPDATE blocks SET offset = -1 WHERE block = 2", "block 2: offset -1 is out of range 0 to "),
+        ("UPDATE blocks SET file = 7 WHERE block = 3", "block 3: file 7 is out of range 0 to 0"),
+        ("UPDATE blocks SET block = 1000000 WHERE block = 3", "block 3 is missing"),
+        ("UPDATE encodings SET scale = 2.0", "are \\[1, 32, 0.5, 2.0\\], expected \\[1, 32, 0.5, 536870912.0\\]"),
+        ("UPDATE profiles SET first_id = 5 WHERE profile = 4", "row 4 is not that of 2 pieces, 12 squares"),
+        ("PRAGMA application_id = 1", "application_id is 0x1, expected 0x4d41444e"),
+    ],
+)
+def test_what_is_wrong_with_a_catalogue_is_said(database: Path, statement: str, words: str) -> None:
+    tamper(database, statement)
+    with pytest.raises(CorruptBlockError, match=f"catalogue.sqlite: .*{words}"):
         read_catalogue(database)
 
 
@@ -384,7 +487,7 @@ def test_a_read_only_directory_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("exchange", [True, False])
 def test_a_database_is_replaced(tmp_path: Path, exchange: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not exchange:
-        monkeypatch.setattr(place, "_exchange", lambda a, b: False)
+        monkeypatch.setattr(workplace, "_exchange", lambda a, b: False)
     for rules in (SMALL, TINY, SMALL):
         write_database(tmp_path / "db", Noise(rules), {})
         assert rules_of(tmp_path / "db") == rules
@@ -430,7 +533,7 @@ def test_a_full_disk_is_one_line_and_changes_nothing(tmp_path: Path, monkeypatch
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    with place.workplace(tmp_path / "db"), pytest.raises(OutputError, match="another process"):
+    with workplace.workplace(tmp_path / "db"), pytest.raises(OutputError, match="another process"):
         check_writable(tmp_path / "db")
     check_writable(tmp_path / "db")
 
@@ -464,8 +567,8 @@ def killed_at(point: int, target: Path, exchange: bool) -> bool:
     try:
         os.rename, os.mkdir = counted(os.rename), counted(os.mkdir)
         for name in ("_flush", "_remove"):
-            setattr(place, name, counted(getattr(place, name)))
-        place._exchange = counted(place._exchange if exchange else lambda a, b: False)
+            setattr(workplace, name, counted(getattr(workplace, name)))
+        workplace._exchange = counted(workplace._exchange if exchange else lambda a, b: False)
         write_database(target, Noise(TINY), {})
         status = 0
     finally:
@@ -508,7 +611,7 @@ def test_disks_that_are_too_small_are_named(tmp_path, monkeypatch):
     free = 1000
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
     needs = [(tmp_path / "scratch", 1200), (tmp_path / "db", 450)]
-    place.check_room(needs)  # 600 and 400 are still to be written
+    workplace.check_room(needs)  # 600 and 400 are still to be written
     free = 999
     with pytest.raises(ResourceError, match=r"scratch, .*db: 1,000 bytes are needed, 999 are free on this disk"):
-        place.check_room(needs)
+        workplace.check_room(needs)

@@ -1,5 +1,6 @@
 """Checking databases: damage of every kind is found, and deep checks recompute what is stored."""
 
+import hashlib
 import sqlite3
 from pathlib import Path
 
@@ -104,10 +105,45 @@ def test_files_that_are_not_there_or_not_whole_are_found(
     assert any(name in line for line in verify_database(database).damaged)
 
 
+@pytest.mark.parametrize("damage", ["missing", "cut", "link"])
+def test_a_file_that_cannot_be_read_is_named_once(tmp_path: Path, damage: str) -> None:
+    write_database(tmp_path / "db", Noise(Rules(2, 8)), {}, block_positions=100)
+    path = tmp_path / "db" / "values-0000.madn"
+    data = path.read_bytes()
+    path.unlink()
+    if damage == "link":
+        (tmp_path / "aside").write_bytes(data)
+        path.symlink_to(tmp_path / "aside")
+    elif damage == "cut":
+        path.write_bytes(data[:-1000])
+    report = verify_database(tmp_path / "db")
+    assert len(report.damaged) == 1
+    assert report.damaged[0].startswith(f"{path}: ")
+    assert report.damaged[0].endswith(f"; {report.blocks} blocks cannot be read")
+    assert report.blocks > 20
+    assert report.positions == 0
+    if damage == "cut":
+        sizes = f"catalogue says {len(data)} bytes, file has {len(data) - 1000}"
+        assert f"{path}: size mismatch: {sizes};" in report.damaged[0]
+
+
+def test_a_flipped_byte_is_said_with_both_digests(database: Path) -> None:
+    path = database / "values-0000.madn"
+    data = bytearray(path.read_bytes())
+    with sqlite3.connect(database / "catalogue.sqlite") as connection:
+        ((listed,),) = connection.execute("SELECT sha256 FROM files").fetchall()
+    data[7] ^= 1
+    path.write_bytes(data)
+    found = hashlib.sha256(data).hexdigest()
+    damaged = verify_database(database).damaged
+    assert damaged[0] == f"SHA-256 mismatch in {path}: catalogue says {listed}, file has {found}"
+    assert damaged[1].startswith(f"{database}: block 0: SHA-256 mismatch: catalogue says ")
+
+
 def test_foreign_files_and_places_without_a_database_are_said(database: Path, tmp_path: Path) -> None:
     (database / "notes.txt").write_text("mine")
     assert verify_database(database).damaged == [f"{database / 'notes.txt'}: not part of the database"]
-    assert not verify_database(tmp_path / "nothing").ok
+    assert verify_database(tmp_path / "nothing").damaged == [f"{tmp_path / 'nothing'}: no such database"]
 
 
 def test_values_that_are_no_probabilities_are_found(tmp_path: Path) -> None:

@@ -4,12 +4,11 @@ from madn.errors import OutputError
 from madn.store.compress import compress_database
 from madn.store.verify import Report, verify_database
 from madn.store.workplace import check_writable
-from madn.store.writer import Rounded, Source, write_database
+from madn.store.writer import Source, write_database
 
 __all__ = [
     "OutputError",
     "Report",
-    "Rounded",
     "Source",
     "check_writable",
     "compress_database",

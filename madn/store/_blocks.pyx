@@ -14,6 +14,7 @@ ctypedef fused word:
     uint32_t
     uint64_t
 
+cdef int64_t MOST_RANKS = <int64_t>1 << 56     # more than any profile has: nothing below overflows
 cdef int64_t CHOOSE[MAX_SQUARES + 1][MAX_PIECES + 1]
 
 
@@ -28,13 +29,13 @@ cdef void fill_table() noexcept:
 fill_table()
 
 
-def join(const uint8_t[::1] planes, word[::1] out, word balance):
+def join(const uint8_t[::1] planes not None, word[::1] out not None, word balance):
     """Fill `out` with the words whose bytes, lowest first, are the planes; take `balance` off each."""
     cdef Py_ssize_t n = out.shape[0], i
     cdef int width, place
     cdef const uint8_t* plane
-    if n == 0 or planes.shape[0] % n or planes.shape[0] // n > <Py_ssize_t>sizeof(word):
-        raise ValueError("the planes do not fit the words")
+    if n == 0 or planes.shape[0] % n or not 1 <= planes.shape[0] // n <= <Py_ssize_t>sizeof(word):
+        raise ValueError(f"{planes.shape[0]} bytes are not 1 to {sizeof(word)} planes of {n} words")
     width = <int>(planes.shape[0] // n)
     with nogil:
         if width == 4:
@@ -61,12 +62,12 @@ cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word 
         out[i] = <word>(total - balance)
 
 
-def split(const word[::1] words, int width, word balance):
+def split(const word[::1] words not None, int width, word balance):
     """Return the planes of bytes, least significant first, of the words with `balance` added to each."""
     cdef Py_ssize_t n = words.shape[0], i
     cdef int place
     if n == 0 or not 1 <= width <= <int>sizeof(word):
-        raise ValueError("the words do not fit the planes")
+        raise ValueError(f"{n} words of {sizeof(word)} bytes have no {width} planes")
     planes = np.empty(n * width, np.uint8)
     cdef uint8_t[::1] view = planes
     cdef uint8_t* plane
@@ -78,20 +79,21 @@ def split(const word[::1] words, int width, word balance):
     return planes
 
 
-def subtract(word[::1] x, int squares, int own, int other, int64_t first):
+def subtract(word[::1] x not None, int squares, int own, int other, int64_t first):
     """Replace the words of a block by what is left when each is predicted from its neighbours."""
     passes(x, squares, own, other, first, False)
 
 
-def add(word[::1] x, int squares, int own, int other, int64_t first):
+def add(word[::1] x not None, int squares, int own, int other, int64_t first):
     """Undo `subtract`."""
     passes(x, squares, own, other, first, True)
 
 
 cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
-    if x.shape[0] == 0 or first < 0 or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
+    if x.shape[0] == 0 or not 0 <= first <= MOST_RANKS or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
             or not own + other <= squares <= MAX_SQUARES:
-        raise ValueError("not a block of a profile")
+        raise ValueError(f"{x.shape[0]} words from rank {first} on are not a block of a profile with {own} and {other}"
+                         f" pieces on {squares} squares")
     cdef int64_t row = CHOOSE[squares - own][other]
     cdef int64_t table = row * CHOOSE[squares][own]
     with nogil:

@@ -269,7 +269,7 @@ cdef inline int decide(Model* model, Coder* coder, const Side* side, int roll, i
     return side.piece[roll][k]
 
 
-def encode(Game game not None, int64_t first, const uint8_t[:, ::1] choices):
+def encode(Game game not None, int64_t first, const uint8_t[:, ::1] choices not None):
     """Return the bytes that stand for the choices of the positions from `first` on, and how many there are."""
     cdef int64_t count = choices.shape[0], decisions
     check(game, first, count, choices.shape[1])
@@ -284,12 +284,14 @@ def encode(Game game not None, int64_t first, const uint8_t[:, ::1] choices):
         decisions = run(&game.tables, first, count, &coder, &view[0, 0])
     if decisions < 0:
         raise MemoryError
+    if not np.array_equal(known, choices):
+        raise ValueError("a choice is not the number of a legal move")
     for k in range(4):
         data[coder.at + k] = coder.low >> (24 - 8 * k) & 255
     return data[:coder.at + 4].tobytes(), decisions
 
 
-def decode_into(Game game not None, int64_t first, const uint8_t[::1] data, uint8_t[:, ::1] out):
+def decode_into(Game game not None, int64_t first, const uint8_t[::1] data not None, uint8_t[:, ::1] out not None):
     """Fill `out` with the choices that `encode` was given; returns how many there are, -1 if the bytes do not fit."""
     cdef int64_t count = out.shape[0], decisions
     cdef int k
@@ -311,7 +313,9 @@ def decode_into(Game game not None, int64_t first, const uint8_t[::1] data, uint
 
 cdef int check(Game game, int64_t first, int64_t count, int64_t rolls) except -1:
     cdef const GameTables* t = &game.tables
-    if count < 1 or rolls != DIE or first < 0 or first + count > t.positions \
+    if rolls != DIE:
+        raise ValueError(f"choices must have {DIE} columns, not {rolls}")
+    if count < 1 or first < 0 or first > t.positions - count \
             or profile_at(t, first) != profile_at(t, first + count - 1):
-        raise ValueError("not positions of one profile")
+        raise ValueError(f"{count} positions from ID {first} on are not in one profile of {game.rules}")
     return 0

@@ -14,6 +14,12 @@ from madn._core cimport (
     own_moves, rolls_again,
 )
 
+cdef enum:
+    SHIFT = 13               # log2 of the IDs that share a bucket of the index
+
+cdef int64_t MOST_IDS = <int64_t>1 << 48     # more than any game has
+
+
 def options(Game game not None, uint64_t own, uint64_t other, int roll):
     """Return the moves of one position as (start, end, captures, own, other, ID), by ascending start.
 
@@ -24,8 +30,10 @@ def options(Game game not None, uint64_t own, uint64_t other, int roll):
     cdef OwnMove moves[MAX_CHOICES]
     cdef uint64_t left, mine
     cdef int j
-    if not 1 <= roll <= DIE or not is_position(t, own, other):
-        raise ValueError("not a position and a roll")
+    if not 1 <= roll <= DIE:
+        raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
+    if not is_position(t, own, other):
+        raise ValueError(f"masks {own:#x} and {other:#x} are not a position")
     found = []
     for j in range(own_moves(t, own, roll, moves)):
         mine = moves[j].after
@@ -37,14 +45,16 @@ def options(Game game not None, uint64_t own, uint64_t other, int roll):
     return found
 
 
-def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out):
+def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out not None):
     """Fill `out` with the IDs of the boards after every move of every decision; -1 where there is none.
 
     `out[i, r - 1, j]` is for the position `first + i`, roll r and legal move j.
     """
     cdef const GameTables* t = &game.tables
-    if out.shape[1] != DIE or out.shape[2] != t.pieces or first < 0 or first + out.shape[0] > t.positions:
-        raise ValueError("not an array for positions of this game")
+    if out.shape[1] != DIE or out.shape[2] != t.pieces:
+        raise ValueError(f"out must be (positions, {DIE}, {t.pieces}), not {tuple(out.shape)[:3]}")
+    if first < 0 or first > t.positions - out.shape[0]:
+        raise ValueError(f"{out.shape[0]} positions from ID {first} on are not all in 0 to {t.positions - 1}")
     with nogil:
         list_successors(t, first, out)
 
@@ -72,28 +82,39 @@ cdef void list_successors(const GameTables* t, int64_t first, int64_t[:, :, ::1]
                 out[i, roll - 1, j] = -1
 
 
-cdef class Places:
-    """Where the decoded blocks of a database lie in memory, to look up values by position ID."""
+cdef class BlockIndex:
+    """Which block holds a position ID, and how its raw values are to be read: `zero + raw / scale`.
+
+    Blocks are given by their first IDs, ascending, and their counts.
+    """
 
     cdef const int64_t[::1] first_ids
     cdef const int64_t[::1] counts
-    cdef int32_t[::1] bucket           # the last block that begins at or before ID bucket << shift
-    cdef int shift
-    cdef int kind                      # the bytes of a raw value; 1, 2: unsigned, 4: signed or unsigned, 8: double
+    cdef int32_t[::1] bucket           # the last block that begins at or before ID bucket << SHIFT
+    cdef object dtype
+    cdef int size                      # the bytes of a raw value; 1, 2: unsigned, 4: signed or unsigned, 8: double
     cdef bint signed
     cdef double zero
     cdef double scale
 
-    def __init__(self, first_ids, counts, dtype, double zero, double scale):
-        self.first_ids, self.counts = first_ids, counts
-        self.zero, self.scale = zero, scale
-        self.kind, self.signed = np.dtype(dtype).itemsize, np.dtype(dtype).kind == "i"
-        self.shift = 13
-        ends = first_ids[-1] + counts[-1] if len(first_ids) else 0
-        starts = np.arange((int(ends) >> self.shift) + 1, dtype=np.int64) << self.shift
-        self.bucket = (np.searchsorted(first_ids, starts, "right") - 1).astype(np.int32)
+    def __cinit__(self, first_ids, counts, dtype, double zero, double scale):
+        self.first_ids, self.counts = np.array(first_ids, np.int64), np.array(counts, np.int64)
+        self.zero, self.scale, self.dtype = zero, scale, np.dtype(dtype)
+        cdef Py_ssize_t n = self.first_ids.shape[0], i
+        if self.counts.shape[0] != n:
+            raise ValueError(f"{n} first IDs, but {self.counts.shape[0]} counts")
+        if self.dtype.str not in ("|u1", "<u2", "<u4", "<i4", "<f8"):
+            raise TypeError(f"raw values must be u1, u2, u4, i4 or f8, not {self.dtype}")
+        for i in range(n):
+            if self.counts[i] < 1 or self.first_ids[i] < 0 or self.first_ids[i] > MOST_IDS - self.counts[i] \
+                    or (i and self.first_ids[i] < self.first_ids[i - 1] + self.counts[i - 1]):
+                raise ValueError(f"block {i}: {self.counts[i]} positions from ID {self.first_ids[i]} on do not follow")
+        self.size, self.signed = self.dtype.itemsize, self.dtype.kind == "i"
+        end = self.first_ids[n - 1] + self.counts[n - 1] if n else 0
+        starts = np.arange((end >> SHIFT) + 1, dtype=np.int64) << SHIFT
+        self.bucket = (np.searchsorted(self.first_ids, starts, "right") - 1).astype(np.int32)
 
-    def needed(self, const int64_t[::1] ids):
+    def needed(self, const int64_t[::1] ids not None):
         """Return the numbers of the blocks that hold these IDs, ascending, and the first ID that none holds or -1."""
         marks = np.zeros(self.first_ids.shape[0], np.uint8)
         cdef uint8_t[::1] view = marks
@@ -109,20 +130,9 @@ cdef class Places:
                         missing = ids[i]
         return np.flatnonzero(marks), missing
 
-    def look_up(self, const int64_t[::1] ids, const uintptr_t[::1] addresses, double[::1] out):
-        """Fill in the values of those IDs whose blocks have an address; the others are left alone."""
-        cdef Py_ssize_t i
-        cdef int64_t block
-        with nogil:
-            for i in range(ids.shape[0]):
-                if ids[i] >= 0:
-                    block = self.find(ids[i])
-                    if block >= 0 and addresses[block]:
-                        out[i] = self.zero + self.raw(addresses[block], ids[i] - self.first_ids[block]) / self.scale
-
     cdef inline int64_t find(self, int64_t number) noexcept nogil:
         """The block that holds an ID, or -1."""
-        cdef int64_t slot = number >> self.shift, block
+        cdef int64_t slot = number >> SHIFT, block
         if slot >= self.bucket.shape[0]:
             return -1
         block = self.bucket[slot]
@@ -131,15 +141,72 @@ cdef class Places:
         return block if block >= 0 and number < self.first_ids[block] + self.counts[block] else -1
 
     cdef inline double raw(self, uintptr_t address, int64_t at) noexcept nogil:
-        if self.kind == 4 and self.signed:
+        if self.size == 4 and self.signed:
             return (<const int32_t*>address)[at]
-        if self.kind == 4:
+        if self.size == 4:
             return (<const uint32_t*>address)[at]
-        if self.kind == 2:
+        if self.size == 2:
             return (<const uint16_t*>address)[at]
-        if self.kind == 8:
+        if self.size == 8:
             return (<const double*>address)[at]
         return (<const uint8_t*>address)[at]
+
+
+cdef class DecodedBlocks:
+    """Decoded blocks of an index that are in memory, to look up values by position ID."""
+
+    cdef BlockIndex index
+    cdef list arrays                   # what the addresses belong to
+    cdef uintptr_t[::1] addresses      # 0 for a block that is not in memory
+    cdef readonly int64_t nbytes
+
+    def __cinit__(self, BlockIndex index not None):
+        self.index, self.arrays, self.nbytes = index, [], 0
+        self.addresses = np.zeros(index.first_ids.shape[0], np.uintp)
+
+    def absent(self, const int64_t[::1] blocks not None):
+        """Return those of some blocks that are not in memory."""
+        return np.array([at for at in blocks if not self.addresses[self.checked(at)]], np.int64)
+
+    def add(self, at, array):
+        """Keep the raw values of a block."""
+        cdef int64_t number = self.checked(at)
+        if not isinstance(array, np.ndarray) or array.dtype != self.index.dtype or not array.flags.c_contiguous \
+                or array.shape != (self.index.counts[number],):
+            raise ValueError(f"block {at} must be a contiguous {self.index.dtype} array of {self.index.counts[number]}")
+        self.arrays.append(array)
+        self.addresses[number] = array.__array_interface__["data"][0]
+        self.nbytes += array.nbytes
+
+    def look_up(self, const int64_t[::1] ids not None, double[::1] out not None):
+        """Fill in the values of those IDs whose blocks are in memory; the others are left alone."""
+        cdef Py_ssize_t i
+        cdef int64_t block
+        cdef BlockIndex index = self.index
+        if ids.shape[0] != out.shape[0]:
+            raise ValueError(f"{ids.shape[0]} IDs, but room for {out.shape[0]} values")
+        with nogil:
+            for i in range(ids.shape[0]):
+                if ids[i] >= 0:
+                    block = index.find(ids[i])
+                    if block >= 0 and self.addresses[block]:
+                        out[i] = index.zero + index.raw(self.addresses[block], ids[i] - index.first_ids[block]) \
+                            / index.scale
+
+    cdef int64_t checked(self, at) except -1:
+        if not 0 <= at < self.addresses.shape[0]:
+            raise ValueError(f"block {at} is out of range 0 to {self.addresses.shape[0] - 1}")
+        return at
+
+
+cdef int check_moves(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, Py_ssize_t room) except -1:
+    """Raise ValueError unless these are arrays (positions, rolls, moves) with as much room for what is computed."""
+    if ids.shape[0] != wins.shape[0] or ids.shape[1] != wins.shape[1] or ids.shape[2] != wins.shape[2] \
+            or ids.shape[1] != DIE or ids.shape[2] > MAX_CHOICES:
+        raise ValueError(f"IDs and values must both be (positions, {DIE}, at most {MAX_CHOICES})")
+    if ids.shape[0] != room:
+        raise ValueError(f"{ids.shape[0]} positions, but room for {room}")
+    return 0
 
 
 cdef inline double mover(double win, int roll) noexcept nogil:
@@ -147,7 +214,8 @@ cdef inline double mover(double win, int roll) noexcept nogil:
     return win if rolls_again(roll) else 1.0 - win
 
 
-def choose(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double tie, uint8_t[:, ::1] out):
+def choose(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins not None, double tie,
+           uint8_t[:, ::1] out not None):
     """Fill `out` with the best choice of each position and roll, 0 where there is no decision.
 
     `ids` are those of `successors`, `wins` their values. Returns the number of decisions.
@@ -156,6 +224,9 @@ def choose(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double ti
     cdef int roll, count
     cdef int64_t decisions = 0
     cdef double found[MAX_CHOICES]
+    check_moves(ids, wins, out.shape[0])
+    if out.shape[1] != DIE:
+        raise ValueError(f"out must have {DIE} columns, not {out.shape[1]}")
     with nogil:
         for i in range(ids.shape[0]):
             for roll in range(1, DIE + 1):
@@ -165,7 +236,8 @@ def choose(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double ti
     return decisions
 
 
-def losses(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double zero, double scale, double[::1] out):
+def losses(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins not None, double zero, double scale,
+           double[::1] out not None):
     """Fill `out` with what each position loses when its moves are chosen from rounded values.
 
     That is the mean over the rolls of the value of the best move less that of the move chosen from values
@@ -176,6 +248,7 @@ def losses(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, double ze
     cdef double most, lost
     cdef double found[MAX_CHOICES]
     cdef double rounded[MAX_CHOICES]
+    check_moves(ids, wins, out.shape[0])
     with nogil:
         for i in range(ids.shape[0]):
             lost = 0.0

@@ -1,16 +1,14 @@
 """A block: the values of consecutive positions as one zstd frame. docs/format.md says it byte by byte."""
 
 import struct
-import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError
-from madn.store import _blocks
+from madn.store import _blocks, zstd
 from madn.store.prediction import Layout
 
 Array = NDArray[Any]
@@ -91,12 +89,8 @@ def encode(values: Array, encoding: Encoding, first_id: int, where: Layout, leve
     words = np.array(values, dtype=encoding.dtype).view(encoding.word)
     _blocks.subtract(words, where.squares, where.own, where.other, where.first)
     planes = _blocks.split(words, encoding.width, balance(encoding)).reshape(encoding.width, -1)
-    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=True)
-    frame = compressor.compressobj(size=HEADER.size + planes.size)
-    parts = [frame.compress(HEADER.pack(MAGIC, encoding.code, first_id, len(words)))]
-    for plane in planes:  # each plane has its own statistics: begin a new block of zstd's
-        parts += [frame.compress(plane.tobytes()), frame.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)]
-    return b"".join([*parts, frame.flush()])
+    header = HEADER.pack(MAGIC, encoding.code, first_id, len(words))
+    return zstd.compress_planes(header, (plane.tobytes() for plane in planes), HEADER.size + planes.size, level)
 
 
 def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: Layout) -> Array:
@@ -105,15 +99,21 @@ def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: L
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: nothing
     larger than those values is ever allocated.
     """
-    content = decompress(frame, HEADER.size + count * encoding.width)
-    if HEADER.unpack_from(content) != (MAGIC, encoding.code, first_id, count):
-        raise CorruptBlockError("the block is not the one that the catalogue says it is")
+    content = zstd.decompress(frame, HEADER.size + count * encoding.width)
+    check_header(content, encoding, first_id, count)
     words = np.empty(count, encoding.word)
     _blocks.join(memoryview(content)[HEADER.size :], words, balance(encoding))
     _blocks.add(words, where.squares, where.own, where.other, where.first)
     if encoding.width != words.itemsize:
         words &= words.dtype.type((1 << 8 * encoding.width) - 1)
     return words.view(encoding.dtype)
+
+
+def check_header(content: bytes, encoding: Encoding, first_id: int, count: int) -> None:
+    """Raise `CorruptBlockError` unless a decompressed frame begins as the catalogue says."""
+    found, expected = HEADER.unpack_from(content), (MAGIC, encoding.code, first_id, count)
+    if found != expected:
+        raise CorruptBlockError(f"block header is {found}, expected {expected}")
 
 
 def balance(encoding: Encoding) -> int:
@@ -125,32 +125,3 @@ def probabilities(raw: Array, encoding: Encoding) -> bool:
     """Whether all raw values stand for numbers from 0 to 1."""
     wins = encoding.wins(raw)
     return bool(((wins >= 0) & (wins <= 1)).all())
-
-
-_local = threading.local()
-
-
-def frame_size(frame: bytes) -> int:
-    """The bytes that a frame claims to come to."""
-    try:
-        return zstandard.get_frame_parameters(frame).content_size
-    except zstandard.ZstdError as error:
-        raise CorruptBlockError(f"the frame does not decompress: {error}") from None
-
-
-def decompress(frame: bytes, size: int) -> bytes:
-    """Decompress a frame that must come to exactly `size` bytes."""
-    try:
-        claimed = zstandard.get_frame_parameters(frame)
-        if claimed.content_size != size:
-            raise CorruptBlockError(f"the frame claims {claimed.content_size} bytes, not {size}")
-        if not claimed.has_checksum or claimed.dict_id:
-            raise CorruptBlockError("the frame has no checksum")
-        if not hasattr(_local, "decompressor"):
-            _local.decompressor = zstandard.ZstdDecompressor()
-        content: bytes = _local.decompressor.decompress(frame, max_output_size=size, allow_extra_data=False)
-    except zstandard.ZstdError as error:
-        raise CorruptBlockError(f"the frame does not decompress: {error}") from None
-    if len(content) != size:
-        raise CorruptBlockError(f"the frame holds {len(content)} bytes, not {size}")
-    return content

@@ -1,11 +1,9 @@
 """Writing a database anew in another encoding, block by block."""
 
 import hashlib
-import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,32 +12,19 @@ import numpy as np
 
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError, OutputError
-from madn.store import blocks, policy
-from madn.store.blocks import MAX_BITS, MIN_BITS, POLICY, Encoding, quantised
+from madn.store import blocks
+from madn.store.blocks import MAX_BITS, MIN_BITS, Encoding, quantised
 from madn.store.catalogue import read_catalogue
-from madn.store.frames import FrameFiles, in_order, writing
+from madn.store.encoders import EncodedBlock, Encoder, Measured, PolicyEncoder, ValueEncoder
 from madn.store.move_values import MoveValues
-from madn.store.prediction import layout
-from madn.store.reader import BlockReader, Group, open_reader
-from madn.store.records import CATALOGUE, Block, BlockTable, NamedBoard, StoredEncoding, frame_digest
-from madn.store.schema import FORMAT
-from madn.store.workplace import workplace
+from madn.store.reader import BlockReader, open_reader
+from madn.store.records import CATALOGUE, BlockTable
+from madn.store.writer import DatabaseWriter, open_writer
 
 Progress = Callable[[float, str], None]
 LEVEL = 9  # of zstd: docs/format.md says why
 MIN_LEVEL, MAX_LEVEL = 1, 22
 CACHE_BYTES = 1 << 30  # of decoded blocks, where the values of moves are looked up
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What is known of a block that was made: a line of the journal, with its row."""
-
-    error: float = 0.0  # the largest that was added to a value
-    loss: float = 0.0  # the sum over its positions of what playing from the rounded values loses
-    max_loss: float | None = 0.0  # the largest of that; None if it was not measured
-    max_loss_id: int = 0
-    decisions: int = 0  # in a policy
 
 
 def compress_database(
@@ -73,19 +58,20 @@ def compress_database(
         if reader.policy:
             raise MadnError(f"{src}: it stores best moves only; compress the database of values that it came from")
         work = _Compression(reader, table, store, bits, level, cache_bytes)
-        with workplace(dst, work.task()) as place, writing(dst), closing(FrameFiles(place.part)) as files:
-            work.run(place.journal, files, progress, threads)
-            files.close()
-            work.write_catalogue(place.part, files)
-            place.publish()
+        before = max((stored.max_error for stored in reader.catalogue.encodings), default=0.0)
+        boards = [(board.name, board.board, board.id, board.win) for board in reader.catalogue.boards]
+        with open_writer(dst, work.encoder, work.task(), threads=threads) as writer:
+            work.write(writer, progress)
+            measured, figures = writer.measured, work.figures(writer.measured)
+            writer.publish(work.provenance(figures), boards, before)
     after = _directory_bytes(target)
     return {
         "bytes_before": _directory_bytes(source),
         "bytes_after": after,
         "bits_per_position": 8 * after / max(int(table.count.sum()), 1),
-        "max_error": max((stored.max_error for stored in work.stored()), default=0.0),
-        **work.measured(),
-        **({"bits_per_decision": 8 * after / max(work.decisions, 1)} if store == "policy" else {}),
+        "max_error": before + measured.error,
+        **figures,
+        **({"bits_per_decision": 8 * after / max(measured.decisions, 1)} if store == "policy" else {}),
     }
 
 
@@ -105,156 +91,85 @@ def _directory_bytes(directory: Path) -> int:
 
 
 class _Compression:
-    """The work on one new database: what is done, and what the catalogue will say of it."""
+    """The work on one new database."""
 
     def __init__(
         self, reader: BlockReader, table: BlockTable, store: str, bits: int | None, level: int, cache_bytes: int
     ) -> None:
-        self.reader = reader
-        self.group = Group(reader.catalogue, table)
-        self.table = table
-        self.store = store
-        self.bits = bits
-        self.level = level
-        self.rows: list[Block] = []
-        self.made: list[Made] = []
+        self.reader, self.table = reader, table
+        self.store, self.bits, self.level = store, bits, level
+        self.rules = reader.catalogue.rules
         self.moves = MoveValues(reader, table, cache_bytes) if bits is not None or store == "policy" else None
+        self.policy_encoder = PolicyEncoder(self.rules, level)
+        new = None if bits is None else quantised(bits)
+        self.value_encoders = {
+            stored.encoding: ValueEncoder(self.rules, stored.encoding, new, level)
+            for stored in reader.catalogue.encodings
+        }
+        values = next(iter(self.value_encoders.values()), None)  # None: an empty database has no encoding
+        self.encoder: Encoder = self.policy_encoder if store == "policy" or values is None else values
 
-    def task(self) -> str:
-        """All that the result depends on, as one line."""
+    def task(self) -> dict[str, Any]:
+        """All that the result depends on."""
         with open(self.reader.directory / CATALOGUE, "rb") as file:
             source = hashlib.file_digest(file, "sha256").hexdigest()
-        facts = {"compress": source, "format": FORMAT, "store": self.store, "bits": self.bits, "level": self.level}
-        return json.dumps(facts, sort_keys=True)
+        return {"compress": source, "store": self.store, "bits": self.bits, "level": self.level}
 
-    def encoding(self, at: int) -> Encoding:
-        """The new encoding of a block."""
-        if self.store == "policy":
-            return POLICY
-        return self.group.encodings[at] if self.bits is None else quantised(self.bits)
-
-    def run(self, journal: Path, files: FrameFiles, progress: Progress | None, threads: int) -> None:
-        """Adopt the blocks that an earlier run has made, make the others, and note each in the journal."""
+    def write(self, writer: DatabaseWriter, progress: Progress | None) -> None:
+        """Store the blocks that an earlier process has not stored."""
         total = len(self.table)
-        for row, made in self._noted(journal):
-            if not files.adopt(row.length, row.digest):
-                break
-            self.rows.append(row)
-            self.made.append(made)
-        files.cut()
-        with open(journal, "r+b") as notes:
-            for _ in range(1 + len(self.rows)):
-                notes.readline()
-            notes.truncate(notes.tell())
-            jobs = (partial(self._encode, at) for at in range(len(self.rows), total))
-            for frame, made in in_order(jobs, threads):
-                file, offset = files.append(frame)
-                row = self._row(len(self.rows), file, offset, frame)
-                files.flush()
-                notes.write(json.dumps([asdict(row), asdict(made)]).encode() + b"\n")
-                notes.flush()
-                self.rows.append(row)
-                self.made.append(made)
-                if progress:
-                    progress(len(self.rows) / total, f"block {len(self.rows)} of {total}")
+        if progress is not None:
+            writer.on_stored = lambda done: progress(done / total, f"block {done} of {total}")
+        for at, (first, count) in enumerate(zip(self.table.first_ids, self.table.counts, strict=True)):
+            if not writer.has(first, count):
+                writer.add(first, first, count, partial(self._encode, at))
+        writer.flush()
 
-    def _row(self, at: int, file: int, offset: int, frame: bytes) -> Block:
-        profile, rank, count = (int(c[at]) for c in (self.table.profile, self.table.first_rank, self.table.count))
-        name = self.encoding(at).name
-        return Block(at, profile, rank, count, file, offset, len(frame), name, frame_digest(frame))
-
-    def _noted(self, journal: Path) -> Iterator[tuple[Block, Made]]:
-        """The blocks in the journal, as far as it can be read."""
-        with open(journal, "rb") as notes:
-            notes.readline()
-            for line, _ in zip(notes, range(len(self.table)), strict=False):
-                try:
-                    row, made = json.loads(line if line.endswith(b"\n") else b"")
-                    block, known = Block(**row), Made(**made)
-                except (ValueError, TypeError):
-                    return  # the last line, cut off
-                yield block, known
-
-    def _encode(self, at: int) -> tuple[bytes, Made]:
-        """The frame of a block in its new encoding, and what is known of it."""
-        old, new = self.group.encodings[at], self.encoding(at)
-        first, count = self.group.first_ids[at], self.group.counts[at]
-        raw = self.reader.load(self.group, at)
+    def _encode(self, at: int) -> EncodedBlock:
+        """Encode a block anew."""
+        first, count, old = self.table.first_ids[at], self.table.counts[at], self.table.encodings[at]
+        raw = self.reader.load(self.table, at)
         if not blocks.probabilities(raw, old):
             raise CorruptBlockError(f"{self.reader.directory}: block {at}: a value is not a probability")
         if self.store == "policy":
             assert self.moves is not None
-            frame, decisions = policy.encode(self.moves.choices(first, count), first, self.reader.game, self.level)
-            return frame, Made(decisions=decisions)
-        made = Made()
-        if new != old:
-            wins = old.wins(raw)
-            raw = new.raws(wins)
-            made = replace(self._lost(first, count, new), error=float(np.abs(new.wins(raw) - wins).max()))
-        catalogue = self.reader.catalogue
-        where = layout(catalogue.rules, catalogue.profiles[self.table.profile[at]], int(self.table.first_rank[at]))
-        return blocks.encode(raw, new, first, where, self.level), made
+            return self.policy_encoder.encode_choices(first, self.moves.choices(first, count))
+        encoder = self.value_encoders[old]
+        encoded = encoder.encode(first, raw)
+        if encoder.encoding == old:
+            return encoded
+        loss = self._loss(first, count, encoder.encoding)
+        return encoded._replace(measured=loss._replace(error=encoded.measured.error))
 
-    def _lost(self, first: int, count: int, new: Encoding) -> Made:
+    def _loss(self, first: int, count: int, new: Encoding) -> Measured:
         """What the positions of a block lose when they are played from values in a new encoding."""
         assert self.moves is not None
         if not self.moves.fits:
-            return Made(max_loss=None)
+            return Measured(max_loss=None)
         try:
             losses = self.moves.losses(first, count, new)
         except MissingBlockError:
-            return Made(max_loss=None)
+            return Measured(max_loss=None)
         worst = int(np.argmax(losses))
-        return Made(loss=float(losses.sum()), max_loss=float(losses[worst]), max_loss_id=first + worst)
+        return Measured(loss=float(losses.sum()), max_loss=float(losses[worst]), max_loss_id=first + worst)
 
-    @property
-    def decisions(self) -> int:
-        """The decisions of a policy."""
-        return sum(made.decisions for made in self.made)
-
-    def measured(self) -> dict[str, Any]:
+    def figures(self, measured: Measured) -> dict[str, Any]:
         """What was measured on the way: the decisions of a policy, or what rounding loses."""
         if self.store == "policy":
-            return {"decisions": self.decisions}
+            return {"decisions": measured.decisions}
         if self.bits is None:
             return {}
-        if any(made.max_loss is None for made in self.made):
+        if measured.max_loss is None:
             return {"max_loss": None, "max_loss_board": None, "mean_loss": None}
-        worst = max(self.made, key=lambda made: made.max_loss or 0.0, default=Made())
-        rules = self.reader.catalogue.rules
         return {
-            "max_loss": worst.max_loss,
-            "max_loss_board": str(Board.from_masks(*self.reader.game.unrank(worst.max_loss_id), rules)),
-            "mean_loss": sum(made.loss for made in self.made) / max(int(self.table.count.sum()), 1),
+            "max_loss": measured.max_loss,
+            "max_loss_board": str(Board.from_masks(*self.reader.game.unrank(measured.max_loss_id), self.rules)),
+            "mean_loss": measured.loss / max(int(self.table.count.sum()), 1),
         }
 
-    def stored(self) -> list[StoredEncoding]:
-        """The encodings of the new database with their largest errors, those of the old one included."""
-        before = max((stored.max_error for stored in self.reader.catalogue.encodings), default=0.0)
-        added: dict[str, float] = {}
-        for row, made in zip(self.rows, self.made, strict=True):
-            added[row.encoding] = max(added.get(row.encoding, 0.0), made.error)
-        return [StoredEncoding(blocks.ENCODINGS[name], before + error) for name, error in sorted(added.items())]
-
-    def write_catalogue(self, part: Path, files: FrameFiles) -> None:
-        """Write the catalogue and the digests: as before, but for the blocks and what was done to them."""
-        from madn.store.catalogue_writer import write_catalogue, write_sums
-
-        old = self.reader.catalogue
-        done = {"store": self.store, "bits": self.bits, "level": self.level, **self.measured()}
-        before = old.provenance.get("compressed", [])
-        provenance = {**old.provenance, "compressed": [*(before if isinstance(before, list) else []), done]}
-        boards = [self._board(board) for board in old.boards]
-        write_catalogue(part / CATALOGUE, old.rules, provenance, self.stored(), files.done, self.rows, boards)
-        write_sums(part, files.done)
-
-    def _board(self, board: NamedBoard) -> NamedBoard:
-        """A named board with its value as it is now stored; beside a policy, as it was."""
-        if board.block is None:
-            return board
-        if not 0 <= board.block < len(self.table):
-            raise CorruptBlockError(f"{self.reader.directory}: named board {board.name!r} has no such block")
-        new = self.encoding(board.block)
-        if new in (self.group.encodings[board.block], POLICY):
-            return board
-        return replace(board, win=new.win(new.raws(np.array([self.reader.win(board.id)]))[0].item()))
+    def provenance(self, figures: dict[str, Any]) -> dict[str, Any]:
+        """As before, and what was done now."""
+        old = self.reader.catalogue.provenance
+        earlier = old.get("compressed", [])
+        done = {"store": self.store, "bits": self.bits, "level": self.level, **figures}
+        return {**old, "compressed": [*(earlier if isinstance(earlier, list) else []), done]}

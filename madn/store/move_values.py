@@ -10,26 +10,12 @@ from madn._core import Game
 from madn.errors import MadnError
 from madn.rules import DIE
 from madn.store import _successors
-from madn.store.blocks import Array, Encoding
-from madn.store.reader import BlockReader, Group
+from madn.store._successors import BlockIndex, DecodedBlocks
+from madn.store.blocks import Encoding
+from madn.store.reader import BlockReader
 from madn.store.records import BlockTable
 
 CHUNK = 1 << 15  # positions whose moves are looked at together
-
-
-class Held:
-    """Decoded blocks that stay where they are in memory, and their addresses; 0 for those that are not there."""
-
-    def __init__(self, blocks: int) -> None:
-        self.addresses = np.zeros(blocks, np.uintp)
-        self.arrays: list[Array] = []
-        self.bytes = 0
-
-    def add(self, at: int, array: Array) -> None:
-        """Keep a block."""
-        self.arrays.append(array)
-        self.addresses[at] = array.__array_interface__["data"][0]
-        self.bytes += array.nbytes
 
 
 class MoveValues:
@@ -41,18 +27,18 @@ class MoveValues:
 
     def __init__(self, reader: BlockReader, table: BlockTable, cache_bytes: int) -> None:
         if len(reader.catalogue.encodings) != 1:
-            raise MadnError(f"{reader.directory}: its blocks do not have one encoding")
+            raise MadnError(f"{reader.directory}: expected one encoding, found {len(reader.catalogue.encodings)}")
         rules = reader.catalogue.rules
         self._reader = reader
-        self._group = Group(reader.catalogue, table)
+        self._table = table
         self._game = Game(rules)
         self._cache_bytes = cache_bytes
         self._lock = threading.Lock()
-        self._held = Held(len(table))
         self._sizes = table.count * self.encoding.word.itemsize
-        self._places = _successors.Places(
+        self._index = BlockIndex(
             table.first_id, table.count, self.encoding.dtype, self.encoding.zero, self.encoding.scale
         )
+        self._decoded = DecodedBlocks(self._index)
 
     @property
     def encoding(self) -> Encoding:
@@ -84,12 +70,11 @@ class MoveValues:
             ids = np.empty((min(CHUNK, count - start), DIE, self._game.rules.pieces), np.int64)
             _successors.successors(self._game, first + start, ids)
             wins = np.zeros(ids.shape)
-            needed, missing = self._places.needed(ids.reshape(-1))
+            needed, missing = self._index.needed(ids.reshape(-1))
             if missing >= 0:
                 raise self._reader.missing(missing)
             for some in self._portions(needed):
-                held = self._load(some)
-                self._places.look_up(ids.reshape(-1), held.addresses, wins.reshape(-1))
+                self._load(some).look_up(ids.reshape(-1), wins.reshape(-1))
             yield start, ids, wins
 
     def _portions(self, needed: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
@@ -102,12 +87,12 @@ class MoveValues:
             yield needed[start:end]
             start = end
 
-    def _load(self, some: NDArray[np.int64]) -> Held:
-        """The blocks in memory, these among them; whoever has an older `Held` may go on using it."""
+    def _load(self, some: NDArray[np.int64]) -> DecodedBlocks:
+        """The blocks in memory, these among them; a thread that has an older set may go on using it."""
         with self._lock:
-            missing = some[self._held.addresses[some] == 0]
-            if self._held.bytes + self._sizes[missing].sum() > self._cache_bytes:
-                self._held, missing = Held(len(self._sizes)), some
-            for at in missing.tolist():
-                self._held.add(at, self._reader.load(self._group, at))
-            return self._held
+            absent = self._decoded.absent(some)
+            if self._decoded.nbytes + self._sizes[absent].sum() > self._cache_bytes:
+                self._decoded, absent = DecodedBlocks(self._index), some
+            for at in absent.tolist():
+                self._decoded.add(at, self._reader.load(self._table, at))
+            return self._decoded

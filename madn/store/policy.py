@@ -6,14 +6,13 @@ docs/format.md says how.
 """
 
 import numpy as np
-import zstandard
 from numpy.typing import NDArray
 
 from madn._core import Game
 from madn.errors import CorruptBlockError
 from madn.rules import DIE
-from madn.store import _policy
-from madn.store.blocks import HEADER, MAGIC, POLICY, decompress, frame_size
+from madn.store import _policy, zstd
+from madn.store.blocks import HEADER, MAGIC, POLICY, check_header
 
 SHIFT = 3  # bits of a choice in a word
 CHOICE = (1 << SHIFT) - 1
@@ -22,8 +21,7 @@ CHOICE = (1 << SHIFT) - 1
 def encode(choices: NDArray[np.uint8], first_id: int, game: Game, level: int) -> tuple[bytes, int]:
     """Return the frame of a block of choices (positions, rolls) and how many decisions it holds."""
     data, decisions = _policy.encode(game, first_id, choices)
-    compressor = zstandard.ZstdCompressor(level=level, write_checksum=True, write_content_size=True)
-    return compressor.compress(HEADER.pack(MAGIC, POLICY.code, first_id, len(choices)) + data), decisions
+    return zstd.compress(HEADER.pack(MAGIC, POLICY.code, first_id, len(choices)) + data, level), decisions
 
 
 def decode(frame: bytes, first_id: int, count: int, game: Game) -> NDArray[np.uint32]:
@@ -32,15 +30,14 @@ def decode(frame: bytes, first_id: int, count: int, game: Game) -> NDArray[np.ui
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever it
     holds, every choice is the number of a legal move.
     """
-    size = frame_size(frame)
-    if not HEADER.size <= size <= HEADER.size + most_bytes(count, game.rules.pieces):
-        raise CorruptBlockError(f"the frame claims {size} bytes for {count} positions")
-    content = decompress(frame, size)
-    if HEADER.unpack_from(content) != (MAGIC, POLICY.code, first_id, count):
-        raise CorruptBlockError("the block is not the one that the catalogue says it is")
+    size, most = zstd.content_size(frame), HEADER.size + most_bytes(count, game.rules.pieces)
+    if not HEADER.size <= size <= most:
+        raise CorruptBlockError(f"zstd frame claims {size} bytes, out of range {HEADER.size} to {most}")
+    content = zstd.decompress(frame, size)
+    check_header(content, POLICY, first_id, count)
     choices = np.empty((count, DIE), np.uint8)
     if _policy.decode_into(game, first_id, memoryview(content)[HEADER.size :], choices) < 0:
-        raise CorruptBlockError("the choices of the block do not fill it")
+        raise CorruptBlockError(f"code of {size - HEADER.size} bytes does not end with the last of {count} positions")
     return packed(choices)
 
 

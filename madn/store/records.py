@@ -2,17 +2,20 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from madn.errors import CorruptBlockError, FormatVersionError, InvalidRulesError
 from madn.rules import Rules
 from madn.store.blocks import Encoding
 
 CATALOGUE = "catalogue.sqlite"
 SUMS = "SHA256SUMS"
+REQUIRED_RULES = ("pieces", "squares")
 
 
 def block_file_name(number: int) -> str:
@@ -28,21 +31,6 @@ def frame_digest(frame: bytes) -> str:
 def sums_text(digests: Mapping[str, str]) -> str:
     """What SHA256SUMS says for these digests by file name; `sha256sum --check` understands it."""
     return "".join(f"{digest}  {name}\n" for name, digest in digests.items())
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A row of `blocks`: `count` positions of a profile from `first_rank` on, and where their frame lies."""
-
-    block: int
-    profile: int
-    first_rank: int
-    count: int
-    file: int
-    offset: int
-    length: int
-    encoding: str
-    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +63,41 @@ class StoredEncoding:
     max_error: float
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTable:
-    """Consecutive rows of `blocks`, checked; the columns are arrays, by ascending ID."""
+@dataclass(frozen=True)
+class FrameTable:
+    """Consecutive rows of `blocks`, checked, by ascending ID: what they hold and where their frames lie."""
 
     first_block: int
-    profile: NDArray[np.int64]
-    first_rank: NDArray[np.int64]
     first_id: NDArray[np.int64]
     count: NDArray[np.int64]
     file: NDArray[np.int64]
     offset: NDArray[np.int64]
     length: NDArray[np.int64]
-    encoding: NDArray[np.int64]  # index into the encodings of the catalogue
-    digest: tuple[str, ...]
+    digest: tuple[str, ...]  # empty if they were not read
 
     def __len__(self) -> int:
         return len(self.count)
+
+
+@dataclass(frozen=True)
+class BlockTable(FrameTable):
+    """Blocks of Ludo."""
+
+    profile: NDArray[np.int64]
+    first_rank: NDArray[np.int64]
+    encodings: tuple[Encoding, ...]
+
+    @cached_property
+    def first_ids(self) -> list[int]:
+        """The first ID of each block; a list, which is quicker to search for one ID."""
+        ids: list[int] = self.first_id.tolist()
+        return ids
+
+    @cached_property
+    def counts(self) -> list[int]:
+        """The number of positions of each block."""
+        counts: list[int] = self.count.tolist()
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,35 @@ class Catalogue:
     encodings: tuple[StoredEncoding, ...]
     files: tuple[BlockFile, ...]
     boards: tuple[NamedBoard, ...]
+
+
+def rules_rows(rules: Rules) -> list[dict[str, Any]]:
+    """The rows of `rules`. A house rule that is off has none: a version that does not know it reads the database."""
+    return [
+        {"name": field.name, "value": int(getattr(rules, field.name))}
+        for field in fields(rules)
+        if field.name in REQUIRED_RULES or getattr(rules, field.name) != field.default
+    ]
+
+
+def rules_from(rows: Mapping[str, int], kind: type[Rules] = Rules) -> Rules:
+    """The rules that the rows of `rules` stand for; one that has no row is off."""
+    known = {field.name: field for field in fields(kind)}
+    for name in sorted(rows.keys() - known):
+        raise FormatVersionError(f"rule {name!r} is too new for this madn")
+    for name in REQUIRED_RULES:
+        if name not in rows:
+            raise CorruptBlockError(f"rule {name!r} is missing")
+    values: dict[str, Any] = dict(rows)
+    for name, value in rows.items():
+        if isinstance(known[name].default, bool):
+            if value not in (0, 1):
+                raise CorruptBlockError(f"rule {name!r} is {value}, expected 0 or 1")
+            values[name] = bool(value)
+    try:
+        return kind(**values)
+    except InvalidRulesError as error:
+        raise CorruptBlockError(str(error)) from None
 
 
 def profile_rows(rules: Rules) -> Iterator[dict[str, int]]:

@@ -1,8 +1,24 @@
-"""The tables and views of `catalogue.sqlite`."""
+"""The tables and views of `catalogue.sqlite`, and which game a catalogue is of."""
+
+from typing import NamedTuple
 
 APPLICATION_ID = 0x4D41444E  # "MADN", in the header of the SQLite file
-FORMAT = 1  # kept in the header too, as user_version; not the version of the package
-OLDEST_FORMAT = 1  # the oldest this package reads
+
+
+class Schema(NamedTuple):
+    """The catalogue of one game. `rules` is the table with its rules, which no other game has."""
+
+    rules: str
+    format: int  # in the header of the SQLite file, as user_version; not the version of the package
+    oldest_format: int  # the oldest this package reads
+    tables: dict[str, str]
+    views: dict[str, str]
+
+
+GAMES = {  # by the table with the rules: the game, and who answers questions about it
+    "rules": ("Ludo", "madn info and madn win read it"),
+    "cantstop": ("Can't Stop", "madn info and madn cantstop --db read it"),
+}
 
 TABLES = {
     "rules": "name TEXT PRIMARY KEY, value INTEGER NOT NULL",
@@ -49,3 +65,5 @@ VIEWS = {
         UNION ALL SELECT 'bytes of blocks', sum(bytes) FROM files
         UNION ALL SELECT name, value FROM provenance""",
 }
+
+LUDO = Schema("rules", 1, 1, TABLES, VIEWS)

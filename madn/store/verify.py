@@ -11,14 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._core import Game
 from madn.board import Board
-from madn.errors import CorruptBlockError, MadnError, RulesMismatchError
+from madn.errors import CorruptBlockError, MadnError, MissingDatabaseError, RulesMismatchError
 from madn.store import blocks
-from madn.store.catalogue import CatalogueFile, one_line, read_catalogue
+from madn.store.catalogue import LudoCatalogueFile, one_line, read_catalogue
 from madn.store.frames import in_order
-from madn.store.reader import BlockReader, Group, open_file, open_reader, read_at
-from madn.store.records import CATALOGUE, SUMS, BlockTable, Catalogue, frame_digest, sums_text
+from madn.store.reader import BlockReader, open_file, open_reader, read_at
+from madn.store.records import CATALOGUE, SUMS, BlockTable, Catalogue, NamedBoard, sums_text
 from madn.store.successors import recomputed
 
 Progress = Callable[[float, str], None]
@@ -32,7 +31,7 @@ ROUNDING = 1e-12  # what adding up six doubles may lose
 
 @dataclass(slots=True)
 class Report:
-    """What a verification found; `damaged` says in one line each what is wrong and where.
+    """The result of a verification; `damaged` says in one line each what is wrong and where.
 
     `residual` is the largest |V - T(V)| over the positions that were recomputed and `residual_board` has it;
     both are None if none was, as in a database of best moves. T takes the mean over the rolls of the best
@@ -48,7 +47,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether nothing is damaged."""
         return not self.damaged
 
 
@@ -66,23 +65,26 @@ def verify_database(
     """
     directory = Path(path)
     report = Report()
-    say = progress or (lambda fraction, text: None)
+    show = progress or (lambda fraction, text: None)
     share = 0.5 if deep else 1.0
     if sample is not None and sample < 1:
-        raise MadnError(f"a sample is of one position at least, not {sample}")
+        raise MadnError(f"sample must be at least 1, not {sample}")
     try:
         sums = b"".join(_content(directory / SUMS, MAX_SUMS))
         digest = _sha256(directory / CATALOGUE)
         if not sums.startswith(sums_text({CATALOGUE: digest}).encode("ascii")):
-            raise CorruptBlockError(f"{directory / CATALOGUE}: its digest is not the one in {SUMS}")
+            listed = one_line(sums[:64].decode("ascii", "replace"))
+            raise CorruptBlockError(
+                f"SHA-256 mismatch in {directory / CATALOGUE}: {SUMS} says {listed}, file has {digest}"
+            )
         catalogue, table = read_catalogue(directory)
-        _check_files(directory, catalogue, sums, digest, report)
+        unreadable = _check_files(directory, catalogue, table, sums, digest, report)
         with closing(open_reader(directory, DEEP_CACHE)) as reader:
-            _check_blocks(reader, table, report, lambda part, text: say(share * part, text))
-            _check_boards(reader, table, report)
+            _check_blocks(reader, table, unreadable, report, lambda part, text: show(share * part, text))
+            _check_boards(reader, table, unreadable, report)
             if deep and report.ok and not reader.policy:
                 ids = _wanted(table, sample, seed)
-                _check_values(reader, ids, report, lambda part, text: say(share + share * part, text))
+                _check_values(reader, ids, report, lambda part, text: show(share + share * part, text))
     except RulesMismatchError:  # of another game: nothing is damaged
         raise
     except (MadnError, OSError) as error:
@@ -90,30 +92,49 @@ def verify_database(
     return report
 
 
-def _check_files(directory: Path, catalogue: Catalogue, sums: bytes, digest: str, report: Report) -> None:
-    """Compare the bytes of every file with its digests, and look for what should not be there."""
-    with CatalogueFile(directory) as file:
+def _check_files(
+    directory: Path, catalogue: Catalogue, table: BlockTable, sums: bytes, digest: str, report: Report
+) -> set[int]:
+    """Compare the bytes of every file with its digests, and look for what should not be there.
+
+    Returns the numbers of the files that are missing or have another size: their blocks need not be tried.
+    """
+    with LudoCatalogueFile(directory) as file:
         report.damaged += [f"{file.path}: {problem}" for problem in file.integrity()]
     expected = {CATALOGUE: digest} | {record.name: record.sha256 for record in catalogue.files}
     if sums != sums_text(expected).encode("ascii"):
-        report.damaged.append(f"{directory / SUMS}: not the digests that the catalogue has")
+        report.damaged.append(f"{directory / SUMS}: its lines are not those of the files in the catalogue")
+    unreadable = set()
     for record in catalogue.files:
+        path = directory / record.name
         try:
-            if _sha256(directory / record.name) != record.sha256:
-                report.damaged.append(f"{directory / record.name}: its digest is another")
-        except MadnError as error:
-            report.damaged.append(str(error))
+            found = _sha256(path, record.bytes)
+        except CorruptBlockError as error:
+            unreadable.add(record.file)
+            lost = int((table.file == record.file).sum())
+            report.damaged.append(f"{error}; {lost:,} block{'s' * (lost != 1)} cannot be read")
+            continue
+        if found != record.sha256:
+            listed = one_line(record.sha256)
+            report.damaged.append(f"SHA-256 mismatch in {path}: catalogue says {listed}, file has {found}")
     for name in sorted(set(os.listdir(directory)) - {*expected, SUMS}):
         report.damaged.append(f"{directory / name}: not part of the database")
+    return unreadable
 
 
-def _content(path: Path, most: int | None = None) -> Iterator[bytes]:
-    try:
-        size = path.lstat().st_size
-    except OSError as error:
-        raise CorruptBlockError(f"{path}: {error.strerror}") from None
+def _content(path: Path, most: int | None = None, size: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file of at most so many, or of exactly so many."""
+    if size is None:
+        try:
+            size = path.lstat().st_size
+        except FileNotFoundError as error:
+            if not os.path.lexists(path.parent):
+                raise MissingDatabaseError(f"{path.parent}: no such database") from None
+            raise CorruptBlockError(f"{path}: {error.strerror}") from None
+        except OSError as error:
+            raise CorruptBlockError(f"{path}: {error.strerror}") from None
     if most is not None and size > most:
-        raise CorruptBlockError(f"{path}: {size} bytes are too many")
+        raise CorruptBlockError(f"{path}: {size:,} bytes, expected at most {most:,}")
     descriptor = open_file(path, size)
     try:
         offset = 0
@@ -124,26 +145,27 @@ def _content(path: Path, most: int | None = None) -> Iterator[bytes]:
         os.close(descriptor)
 
 
-def _sha256(path: Path) -> str:
+def _sha256(path: Path, size: int | None = None) -> str:
     digest = hashlib.sha256()
-    for piece in _content(path):
+    for piece in _content(path, size=size):
         digest.update(piece)
     return digest.hexdigest()
 
 
-def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: Progress) -> None:
+def _check_blocks(reader: BlockReader, table: BlockTable, unreadable: set[int], report: Report, show: Progress) -> None:
     """Compare every frame with its digest, decode it, and look at its values."""
-    group = Group(reader.catalogue, table)
     for stored in reader.catalogue.encodings:
         if not 0 <= stored.max_error <= 1:
-            report.damaged.append(f"{reader.directory}: the largest error of {stored.encoding.name} cannot be")
+            report.damaged.append(
+                f"{reader.directory}: encoding {stored.encoding.name}: max_error {stored.max_error} is not from 0 to 1"
+            )
 
     def problem(at: int) -> str | None:
+        if int(table.file[at]) in unreadable:
+            return ""
         try:
-            if frame_digest(reader.frame(table, at)) != table.digest[at]:
-                return f"{reader.directory}: block {at}: its digest is another"
-            values = reader.load(group, at)
-            if not reader.policy and not blocks.probabilities(values, group.encodings[at]):
+            values = reader.load(table, at)
+            if not reader.policy and not blocks.probabilities(values, table.encodings[at]):
                 return f"{reader.directory}: block {at}: a value is not a probability"
         except MadnError as error:
             return str(error)
@@ -153,32 +175,42 @@ def _check_blocks(reader: BlockReader, table: BlockTable, report: Report, say: P
     problems: Iterator[str | None] = map(problem, range(len(table)))
     if threads > 1:
         problems = in_order((partial(problem, at) for at in range(len(table))), threads)
-    for at, found in enumerate(problems):
-        if found is None:
-            report.positions += group.counts[at]
-        else:
-            report.damaged.append(found)
+    for at, wrong in enumerate(problems):
+        if wrong is None:
+            report.positions += table.counts[at]
+        elif wrong:
+            report.damaged.append(wrong)
         report.blocks += 1
-        say((at + 1) / len(table), f"block {at + 1} of {len(table)}")
+        show((at + 1) / len(table), f"block {at + 1} of {len(table)}")
 
 
-def _check_boards(reader: BlockReader, table: BlockTable, report: Report) -> None:
+def _check_boards(reader: BlockReader, table: BlockTable, unreadable: set[int], report: Report) -> None:
     """Compare the named boards with the numbering and with what is stored."""
-    rules = reader.catalogue.rules
-    rank = Game(rules).rank
     for named in reader.catalogue.boards:
         try:
-            board = Board.parse(named.board, rules)
-            right = str(board) == named.board and rank(*board.masks) == named.id
-            if named.block is not None and right:
-                right = 0 <= named.block < len(table) and named.offset is not None
-                right = right and table.first_id[named.block] + named.offset == named.id
-                right = right and (0 <= named.win <= 1 if reader.policy else reader.win(named.id) == named.win)
-            problem = "" if right else f"{named.board!r} is not where it should be or has another value"
+            problem = _board_problem(reader, table, unreadable, named)
         except MadnError as error:
             problem = str(error)
         if problem:
             report.damaged.append(f"{reader.directory}: named board {one_line(named.name)}: {one_line(problem)}")
+
+
+def _board_problem(reader: BlockReader, table: BlockTable, unreadable: set[int], named: NamedBoard) -> str:
+    """What is wrong with a named board, or nothing."""
+    board = Board.parse(named.board, reader.catalogue.rules)
+    id = reader.game.rank(*board.masks)
+    if (str(board), id) != (named.board, named.id):
+        return f"catalogue says {named.board!r} has ID {named.id}, expected {str(board)!r} with ID {id}"
+    if named.block is None:
+        return ""
+    if not 0 <= named.block < len(table) or table.first_id[named.block] + (named.offset or 0) != id:
+        return f"catalogue says {named.board} is in block {named.block} at {named.offset}, it is not"
+    if int(table.file[named.block]) in unreadable:
+        return ""
+    if reader.policy:
+        return "" if 0 <= named.win <= 1 else f"value {named.win} is not a probability"
+    win = reader.win(id)
+    return "" if win == named.win else f"catalogue says {named.board} has value {named.win}, its block has {win}"
 
 
 def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArray[np.int64]]:
@@ -197,7 +229,7 @@ def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArra
         yield ids[start : start + CHUNK]
 
 
-def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], report: Report, say: Progress) -> None:
+def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], report: Report, show: Progress) -> None:
     """Recompute positions from their successors and note the largest difference."""
     catalogue = reader.catalogue
     rules = catalogue.rules
@@ -208,15 +240,15 @@ def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], repo
         at = int(np.argmax(difference))
         if difference[at] > worst:
             worst, worst_id = float(difference[at]), int(ids[at])
-        say(int(ids[-1]) / rules.positions, f"recomputed up to position {int(ids[-1]):,}")
+        show(int(ids[-1]) / rules.positions, f"recomputed up to position {int(ids[-1]):,}")
     if worst < 0:
         return
     report.residual = worst
-    report.residual_board = Board.from_masks(*Game(rules).unrank(worst_id), rules)
+    report.residual_board = Board.from_masks(*reader.game.unrank(worst_id), rules)
     claimed = catalogue.provenance.get("residual")
     allowed = 2 * max((stored.max_error for stored in catalogue.encodings), default=0.0) + ROUNDING
     if isinstance(claimed, float | int) and worst > claimed + allowed:
         report.damaged.append(
-            f"{reader.directory}: board {report.residual_board}: the residual is {worst:.3g}, "
-            f"the catalogue says {claimed:.3g}"
+            f"{reader.directory}: board {report.residual_board}: residual mismatch: catalogue says {claimed:.3g}, "
+            f"the values have {worst:.3g}"
         )

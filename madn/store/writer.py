@@ -1,42 +1,215 @@
-"""Writing a database: values in, blocks and catalogue out."""
+"""The one writer of databases, for all games.
 
+A database is written in the workplace of its target and seen by nobody before `publish`. An encoder
+(`madn.store.encoders`: `ValueEncoder`, `PolicyEncoder`; Can't Stop has its own) turns content into frames on a few
+threads; the writer cuts content into blocks, stores the frames in the order they came, and lists them by ID in the
+catalogue.
+
+(a) A source that can read any range of IDs is written in ID order by one call:
+
+    write_database(path, source, provenance, progress, bits=None, threads=2)
+
+(b) Runs of IDs that arrive in any order while a solve goes on; positions of one run arrive in ascending order:
+
+    with open_writer(path, ValueEncoder(rules, given, encoding), task, keep=True, threads=2) as writer:
+        if not writer.has(first_of_run, size_of_run):                       # stored by an earlier process
+            writer.take(first_of_run, size_of_run, first, content)          # unchanged until `flush`
+        writer.flush()                                                      # all of it is stored now
+        writer.publish(provenance, boards)                                  # boards: (name, text, ID, win)
+
+`task` is a mapping of all that the content depends on. With one, the writer keeps a journal: a line that says the
+task, then a line for each block. A process that was stopped is followed by one with the same task that goes on after
+the last line; `keep` leaves the work for it if this process fails, too. `writer.measured` has what was measured.
+
+`Databases(values, policy)` joins a writer of values and one of best moves (either may be None) to what a solve from
+disk hands its positions to, the `Receiver` of `madn.solver.id_order`.
+"""
+
+import io
+import json
 import os
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from functools import partial
-from typing import Any, Protocol
+from itertools import pairwise
+from typing import Any, BinaryIO, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from madn._core import Game
+from madn.board import Board
 from madn.errors import MadnError
 from madn.rules import Rules
 from madn.store import blocks
-from madn.store.blocks import ENCODINGS, Encoding, quantised
-from madn.store.frames import FrameFiles, in_order, writing
-from madn.store.prediction import Layout, layout
-from madn.store.records import CATALOGUE, Block, NamedBoard, StoredEncoding, frame_digest
-from madn.store.workplace import workplace
+from madn.store.blocks import ENCODINGS, Array, quantised
+from madn.store.encoders import Contents, EncodedBlock, Encoder, Measured, StoredBlock, ValueEncoder
+from madn.store.frames import FrameFiles, writing
+from madn.store.records import CATALOGUE, frame_digest
+from madn.store.workplace import Workplace, workplace
 
 Progress = Callable[[float, str], None]
+NamedBoard = tuple[str, str, int, float]  # name, text, position ID, winning probability
+WAITING = 64  # blocks that may wait to be encoded
 
 
-class Side(Protocol):
-    """What the writer needs of a board: its text and its masks."""
+@contextmanager
+def open_writer(
+    path: str | os.PathLike[str],
+    encoder: Encoder,
+    task: Mapping[str, Any] | None = None,
+    *,
+    keep: bool = False,
+    threads: int = 2,
+    block_positions: int = blocks.BLOCK_POSITIONS,
+) -> Iterator["DatabaseWriter"]:
+    """Begin a database at `path`, or go on with one of the same `task`; the top of this module says more."""
+    line = None if task is None else json.dumps({**task, **encoder.task}, sort_keys=True)
+    with (
+        workplace(path, line, keep) as place,
+        writing(path),
+        closing(DatabaseWriter(place, encoder, line is not None, threads, block_positions)) as writer,
+    ):
+        yield writer
 
-    @property
-    def masks(self) -> tuple[int, int]:
-        """The squares of the side to move and of the other, as bit masks."""
-        ...
+
+class DatabaseWriter:
+    """Takes the positions of a run of IDs in ascending order, and runs in any order; see `open_writer`."""
+
+    def __init__(self, place: Workplace, encoder: Encoder, resumable: bool, threads: int, block_positions: int) -> None:
+        self.target, self.encoder, self.block_positions = place.target, encoder, block_positions
+        self.on_stored: Callable[[int], None] | None = None  # told how many blocks are stored whenever one more is
+        self.measured = Measured()
+        self.blocks = 0
+        self._workplace = place
+        self._files = FrameFiles(place.part)
+        self._errors: dict[str, float] = {}  # the largest of each encoding
+        self._stored: dict[int, int] = {}  # by the first ID of a run: how many of its positions are in blocks
+        self._rest: dict[int, Array] = {}  # ... and those that came after them, less than a block
+        self._waiting: deque[tuple[int, int, int, Future[EncodedBlock]]] = deque()
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="madn-encode")
+        self._journal: BinaryIO = open(place.journal, "r+b") if resumable else io.BytesIO(b"\n")  # noqa: SIM115
+        self._adopt()
+
+    def _adopt(self) -> None:
+        """Take over the blocks that an earlier process has stored."""
+        self._journal.readline()
+        end = self._journal.tell()
+        while line := self._journal.readline():
+            try:
+                block = _read_line(line if line.endswith(b"\n") else b"")
+            except (ValueError, TypeError):
+                break  # the last line, cut off
+            if not self._files.adopt(block.length, block.digest):
+                break
+            self._count(block)
+            end = self._journal.tell()
+        self._files.cut()
+        self._journal.seek(end)
+        self._journal.truncate()
+
+    def _count(self, block: StoredBlock) -> None:
+        self._stored[block.run] = self._stored.get(block.run, 0) + block.positions
+        self._errors[block.encoding] = max(self._errors.get(block.encoding, 0.0), block.measured.error)
+        self.measured = self.measured.merge(block.measured) if self.blocks else block.measured
+        self.blocks += 1
+
+    def has(self, first_of_run: int, size_of_run: int) -> bool:
+        """Whether all positions of a run are stored."""
+        return self._stored.get(first_of_run, 0) == size_of_run
+
+    def take(self, first_of_run: int, size_of_run: int, first: int, content: Array) -> None:
+        """Take the positions from an ID on; `content` must not change before `flush`."""
+        rest = self._rest.pop(first_of_run, content[:0])
+        begin = first_of_run + self._stored.get(first_of_run, 0)  # of the next block
+        begin += sum(count for run, _, count, _ in self._waiting if run == first_of_run)
+        skip = max(0, begin + len(rest) - first)  # stored by an earlier process
+        if skip >= len(content):
+            if len(rest):
+                self._rest[first_of_run] = rest
+            return
+        if first + skip != begin + len(rest):
+            raise ValueError(f"expected position {begin + len(rest)} next, not {first}: those between are missing")
+        content = content[skip:]
+        end, at = first_of_run + size_of_run, 0
+        while True:
+            count = min(self.block_positions, end - begin)
+            missing = count - len(rest)
+            if count == 0 or len(content) - at < missing:
+                break
+            piece = content[at : at + missing]
+            block = np.concatenate([rest, piece]) if len(rest) else piece
+            self.add(first_of_run, begin, count, partial(self.encoder.encode, begin, block))
+            rest, at, begin = rest[:0], at + missing, begin + count
+        if at < len(content):
+            self._rest[first_of_run] = np.concatenate([rest, content[at:]])
+
+    def add(self, run: int, first: int, count: int, encode: Callable[[], EncodedBlock]) -> None:
+        """Store a block that `encode` makes, on another thread: `count` positions of a run from an ID on."""
+        self._waiting.append((run, first, count, self._pool.submit(encode)))
+        if len(self._waiting) > WAITING:
+            self._store_oldest()
+
+    def _store_oldest(self) -> None:
+        """Write the block that waits longest; it survives the end of this process."""
+        run, first, count, job = self._waiting.popleft()
+        frame, encoding, measured = job.result()
+        file, offset = self._files.append(frame)
+        block = StoredBlock(run, first, count, file, offset, len(frame), frame_digest(frame), encoding, measured)
+        self._files.flush()
+        self._journal.write(json.dumps(block).encode() + b"\n")
+        self._journal.flush()
+        self._count(block)
+        if self.on_stored:
+            self.on_stored(self.blocks)
+
+    def flush(self) -> None:
+        """Wait until all full blocks that were taken are stored."""
+        while self._waiting:
+            self._store_oldest()
+
+    def close(self) -> None:
+        """Close the files; they stay."""
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._journal.close()
+        self._files.close()
+
+    def publish(self, provenance: Mapping[str, Any], boards: Iterable[NamedBoard] = (), max_error: float = 0.0) -> None:
+        """Write the catalogue and put the database in its place.
+
+        `boards` are (name, text, position ID, winning probability); `max_error` is the largest error that the values
+        had when they were given.
+        """
+        from madn.store.catalogue_writer import write_catalogue, write_sums  # readers do without sqlite-utils
+
+        self.flush()
+        for run in self._rest:
+            raise MadnError(f"{self.target}: the run of positions from ID {run} on is incomplete")
+        self._files.close()
+        self._journal.seek(0)
+        self._journal.readline()
+        stored = sorted(map(_read_line, self._journal), key=lambda block: block.first)
+        errors = {name: max_error + error for name, error in self._errors.items()}
+        contents = Contents(provenance, self._files.done, stored, errors, list(boards))
+        part = self._workplace.part
+        write_catalogue(part / CATALOGUE, self.encoder.schema, self.encoder.rows(contents))
+        write_sums(part, self._files.done)
+        self._workplace.publish()
+
+
+def _read_line(line: bytes) -> StoredBlock:
+    """A block from its line of the journal; ValueError or TypeError if it is anything else."""
+    *columns, measured = json.loads(line)
+    return StoredBlock._make([*columns, Measured._make(measured)])
 
 
 class Source(Protocol):
     """Where values come from; a `Solution` is one.
 
-    `min_board` and `max_board` are the boards named worst and best. A source of part of the game has
-    `ranges()` too: the (first ID, count) of what it can read, ascending. A source of rounded values has
-    `max_error`, the largest error of them.
+    A source of part of the game has `ranges()` too: the (first ID, count) of what it can read, ascending. A source
+    of rounded values has `max_error`, the largest error of them.
     """
 
     @property
@@ -50,50 +223,18 @@ class Source(Protocol):
         ...
 
     @property
-    def min_board(self) -> Side:
-        """The board with the smallest winning probability of an open game."""
+    def min_board(self) -> Board:
+        """The board with the smallest winning probability of an open game, named worst."""
         ...
 
     @property
-    def max_board(self) -> Side:
-        """The board with the largest winning probability of an open game."""
+    def max_board(self) -> Board:
+        """The board with the largest winning probability of an open game, named best."""
         ...
 
-    def read(self, first: int, out: blocks.Array) -> None:
+    def read(self, first: int, out: Array) -> None:
         """Fill `out` with the raw values of the IDs from `first` on."""
         ...
-
-
-class Rounded:
-    """A source whose values are rounded to so many bits."""
-
-    def __init__(self, source: Source, bits: int) -> None:
-        self.source, self.encoding = source, quantised(bits)
-        self.given = ENCODINGS[source.representation]
-        self.rules, self.min_board, self.max_board = source.rules, source.min_board, source.max_board
-        self.representation = self.encoding.name
-        self.max_error = 0.0  # of what was read so far
-        if hasattr(source, "ranges"):
-            self.ranges = source.ranges
-
-    def read(self, first: int, out: blocks.Array) -> None:
-        """Fill `out` with the rounded values of the IDs from `first` on."""
-        exact = np.empty(len(out), self.given.dtype)
-        self.source.read(first, exact)
-        wins = self.given.wins(exact)
-        out[:] = self.encoding.raws(wins)
-        self.max_error = max(self.max_error, float(np.abs(self.encoding.wins(out) - wins).max()))
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """Positions that become one block."""
-
-    profile: int
-    first_rank: int
-    first_id: int
-    count: int
-    where: Layout
 
 
 def write_database(
@@ -102,85 +243,84 @@ def write_database(
     provenance: Mapping[str, Any],
     progress: Progress | None = None,
     *,
+    bits: int | None = None,
     block_positions: int = blocks.BLOCK_POSITIONS,
     level: int = blocks.LEVEL,
     threads: int = 2,
 ) -> None:
-    """Write everything `source` knows as a database at `path`, in place of a database that may be there.
+    """Write all values of a source, as they are or rounded to `bits`, as a database at `path`, replacing any there.
 
     `provenance` says how the values were made: names and anything that JSON can hold. Nobody sees the new
     database before it is complete and on disk.
     """
-    from madn.store.catalogue_writer import write_catalogue, write_sums  # readers do without sqlite-utils
-
-    encoding = ENCODINGS[source.representation]
-    rules = source.rules
-    spans = list(_spans(rules, getattr(source, "ranges", None), block_positions))
-    with workplace(path) as place, writing(path), closing(FrameFiles(place.part)) as files:
-        rows: list[Block] = []
-        for span, frame in zip(spans, _frames(source, encoding, spans, level, threads), strict=True):
-            number, offset = files.append(frame)
-            rows.append(
-                Block(
-                    len(rows), span.profile, span.first_rank, span.count, number, offset, len(frame),
-                    encoding.name, frame_digest(frame),
-                )
-            )  # fmt: skip
-            if progress:
-                progress(len(rows) / len(spans), f"block {len(rows)} of {len(spans)}")
-        files.close()
-        boards = _named_boards(source, encoding, spans)
-        stored = [StoredEncoding(encoding, float(getattr(source, "max_error", 0.0)))]
-        write_catalogue(place.part / CATALOGUE, rules, provenance, stored, files.done, rows, boards)
-        write_sums(place.part, files.done)
-        place.publish()
+    given = ENCODINGS[source.representation]
+    encoder = ValueEncoder(source.rules, given, None if bits is None else quantised(bits), level)
+    ranges = list(source.ranges()) if hasattr(source, "ranges") else [(0, source.rules.positions)]
+    pieces = list(_pieces(encoder.game, ranges, block_positions))
+    with open_writer(path, encoder, threads=threads, block_positions=block_positions) as writer:
+        if progress is not None:
+            writer.on_stored = lambda done: progress(done / len(pieces), f"block {done} of {len(pieces)}")
+        for first, count in pieces:
+            values = np.empty(count, given.dtype)
+            source.read(first, values)
+            writer.take(first, count, first, values)
+        writer.publish(provenance, _boards(source, encoder.game, ranges), float(getattr(source, "max_error", 0.0)))
 
 
-def _spans(
-    rules: Rules, ranges: Callable[[], Iterable[tuple[int, int]]] | None, block_positions: int
-) -> Iterator[Span]:
-    """Cut what a source has into blocks: never across profiles, never across a gap."""
-    wanted = list(ranges()) if ranges else [(0, rules.positions)]
-    profile_first = 0
-    for number, profile in enumerate(rules.profiles()):
-        size = rules.profile_size(*profile)
-        for range_first, range_count in wanted:
-            first = max(range_first, profile_first)
-            end = min(range_first + range_count, profile_first + size)
-            for start in range(first, end, block_positions):
-                count = min(block_positions, end - start)
-                rank = start - profile_first
-                yield Span(number, rank, start, count, layout(rules, profile, rank))
-        profile_first += size
+def _pieces(game: Game, ranges: list[tuple[int, int]], block_positions: int) -> Iterator[tuple[int, int]]:
+    """Cut ranges of IDs into blocks, (first ID, count) each: never across profiles, never across a gap."""
+    starts = [*(game.first(*profile) for profile in game.profiles()), game.positions]
+    for begin, end in pairwise(starts):
+        for range_first, range_count in ranges:
+            stop = min(range_first + range_count, end)
+            for first in range(max(range_first, begin), stop, block_positions):
+                yield first, min(block_positions, stop - first)
 
 
-def _frames(source: Source, encoding: Encoding, spans: list[Span], level: int, threads: int) -> Iterator[bytes]:
-    """Read and encode block after block: reading on this thread, encoding on `threads` others."""
+def _boards(source: Source, game: Game, ranges: list[tuple[int, int]]) -> Iterator[NamedBoard]:
+    """The start, the best and the worst board, as far as the source has them."""
+    given = ENCODINGS[source.representation]
+    named = {"start": Board.start(source.rules), "best": source.max_board, "worst": source.min_board}
+    for name, board in named.items():
+        id = game.rank(*board.masks)
+        if any(first <= id < first + count for first, count in ranges):
+            raw = np.empty(1, given.dtype)
+            source.read(id, raw)
+            yield name, str(board), id, given.win(raw[0].item())
 
-    def jobs() -> Iterator[Callable[[], bytes]]:
-        for span in spans:
-            values = np.empty(span.count, encoding.dtype)
-            source.read(span.first_id, values)
-            yield partial(blocks.encode, values, encoding, span.first_id, span.where, level)
 
-    return in_order(jobs(), threads)
+class Databases:
+    """The databases that a solve from disk fills: one of values, one of best moves, or both."""
 
+    def __init__(self, values: DatabaseWriter | None, policy: DatabaseWriter | None) -> None:
+        self.values, self.policy = values, policy
+        self.writers = [writer for writer in (values, policy) if writer is not None]
 
-def _named_boards(source: Source, encoding: Encoding, spans: list[Span]) -> Iterator[NamedBoard]:
-    """The start, the best and the worst board with their values and places."""
-    game = Game(source.rules)
-    masks = {"start": ((1, 1), "0/0")}
-    masks |= {
-        name: (board.masks, str(board)) for name, board in (("best", source.max_board), ("worst", source.min_board))
-    }
-    for name, ((own, other), text) in masks.items():
-        number = game.rank(own, other)
-        place = next((i for i, s in enumerate(spans) if 0 <= number - s.first_id < s.count), None)
-        if place is None:
-            continue  # not in this part of the game
-        raw = np.empty(1, encoding.dtype)
-        source.read(number, raw)
-        win = encoding.win(raw[0].item())
-        if not 0 <= win <= 1:
-            raise MadnError(f"board {text}: the value {win!r} is not a probability")
-        yield NamedBoard(name, text, number, win, place, number - spans[place].first_id)
+    def wants_choices(self, first: int) -> bool:
+        """Whether best moves are stored: of all positions, or of none."""
+        return self.policy is not None
+
+    def has(self, first_of_run: int, size_of_run: int) -> bool:
+        """Whether all positions of a run are stored."""
+        return all(writer.has(first_of_run, size_of_run) for writer in self.writers)
+
+    def take(self, first_of_run: int, size_of_run: int, first: int, values: NDArray[Any]) -> None:
+        """Store values."""
+        if self.values:
+            self.values.take(first_of_run, size_of_run, first, values)
+
+    def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: NDArray[np.uint16]) -> None:
+        """Store best moves."""
+        if self.policy:
+            self.policy.take(first_of_run, size_of_run, first, words)
+
+    def flush(self) -> None:
+        """Wait until all that was taken is stored."""
+        for writer in self.writers:
+            writer.flush()
+
+    def publish(self, provenance: Mapping[str, Any], boards: Iterable[NamedBoard]) -> None:
+        """Complete the databases."""
+        named = list(boards)
+        for writer in self.writers:
+            writer.publish(provenance, named)
