@@ -19,10 +19,11 @@ from madn.machine import versions
 from madn.rules import Rules
 from madn.solver import Plan, Scratch, Solution, make_plan, scratch_directory
 from madn.solver import solve as carry_out
-from madn.store import check_writable, write_database
+from madn.solver.scratch import check_scratch
+from madn.store import write_database
 from madn.store.blocks import ENCODINGS, quantised
 from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
-from madn.store.workplace import check_room, published
+from madn.store.workplace import check_room, check_writable, published
 from madn.store.writer import Databases, open_writer
 
 Progress = Callable[[float, str], None]
@@ -131,8 +132,11 @@ def prepare(
     for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
             raise OutputError(f"{name}: the name of a directory is missing")
-    if out is not None and scratch is None:
-        check_writable(out)
+    for path in (out, policy):
+        if path is not None:
+            check_writable(path)
+    if scratch is not None:
+        check_scratch(scratch)
     plan = make_plan(
         rules,
         scratch=None if scratch is None else os.fspath(scratch),
@@ -141,11 +145,7 @@ def prepare(
         **settings,
     )
     plan.check_memory()
-    needs = [(path, size) for path, size in _room(plan, out, policy) if path is not None]
-    if out is not None and scratch is None:
-        check_writable(out, plan.disk_bytes)
-    elif scratch is not None:
-        check_room(needs)
+    check_room((path, size) for path, size in _room(plan, out, policy) if path is not None)
     return Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy))
 
 

@@ -16,6 +16,7 @@ from disk import Collector, StoppedError, disk_plan, solve_on_disk, values_from_
 
 from madn import CorruptBlockError, ResourceError, Rules
 from madn.cli import main
+from madn.errors import OutputError
 from madn.solver import PlanError, make_plan, scratch_directory, solve
 from madn.solver.footprint import component_positions
 from madn.solver.numbers import FIXED32, FLOAT64
@@ -245,7 +246,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ResourceError, match=r"holds 'letter.txt'"):
         solve_on_disk(disk_plan(Rules(2, 8), tmp_path, resume=True))
-    with pytest.raises(ResourceError, match="not a scratch directory"):
+    with pytest.raises(OutputError, match="not a directory for scratch files"):
         solve_on_disk(disk_plan(Rules(2, 8), tmp_path / "letter.txt"))
 
 

@@ -165,7 +165,7 @@ def test_packing_refuses_what_does_not_fit() -> None:
         with pytest.raises(ValueError, match=r"."):
             tiling.tiles.unpack(*cut)
     edges = rows.class_start
-    for wrong in (edges[1:], edges[:-9], edges[::-1].copy(), edges - 1):
+    for wrong in (edges[3:], edges[:-9], edges[::-1].copy(), edges - 1):
         with pytest.raises(ValueError, match="ascend"):
             _packing.Tiles(rows.facing, wrong, columns.masks, columns.class_start, False, 1)
     with pytest.raises(ValueError, match="0 threads"):

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from madn.board import Board
-from madn.errors import CorruptBlockError, ResourceError
+from madn.errors import CorruptBlockError, OutputError, ResourceError
 from madn.solver.components import Component, Matrices, Solved
 from madn.solver.graph import Pair, users
 from madn.solver.plan import Plan
@@ -39,6 +39,16 @@ TASK = "plan.json"
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
 
 
+def check_scratch(path: str | os.PathLike[str]) -> None:
+    """Raise `OutputError` unless there is a directory at `path` that can be written to, or one can be made."""
+    directory = Path(path).absolute()
+    there = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
+    if not there.is_dir():
+        raise OutputError(f"{path}: not a directory for scratch files: {there} is a file")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: not a directory for scratch files: {there} cannot be written to")
+
+
 @contextmanager
 def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
     """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails."""
@@ -48,7 +58,7 @@ def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
         directory.mkdir(parents=True, exist_ok=True)
         lock = os.open(directory, os.O_RDONLY) if sys.platform != "win32" else None
     except OSError as error:
-        raise ResourceError(f"{directory}: not a scratch directory: {error.strerror}") from None
+        raise OutputError(f"{directory}: not a directory for scratch files: {error.strerror}") from None
     try:
         if lock is not None:
             try:

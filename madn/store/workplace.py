@@ -12,6 +12,7 @@ import re
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -29,14 +30,23 @@ OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
 
 
 def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
-    """Raise if a database of `disk_bytes` cannot be written at `path`; leaves nothing behind.
+    """Raise if a database of `disk_bytes` cannot be written at `path`; work that was begun there is left alone.
 
     `OutputError` if the place cannot be used, `ResourceError` if the disk has too little room.
     """
-    with workplace(path) as place:
-        free = shutil.disk_usage(place.part).free
-        if free < disk_bytes:
-            raise ResourceError(f"{place.target}: {disk_bytes:,} bytes are needed, {free:,} are free on this disk")
+    target = Path(os.path.realpath(path))
+    part = _part_of(target)
+    try:
+        check_replaceable(target)
+        os.rmdir(tempfile.mkdtemp(prefix=f".{target.name}.madn-", dir=target.parent))
+        lock = _lock(part) if part.is_dir() else None
+    except MadnError:
+        raise
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
+    if lock is not None:
+        os.close(lock)
+    check_room([(path, disk_bytes)])
 
 
 def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
