@@ -543,7 +543,11 @@ def test_what_a_killed_writer_left_is_cleared_or_recovered(tmp_path: Path) -> No
     (tmp_path / ".db.madn-part").mkdir()
     (tmp_path / ".db.madn-part" / "values-0000.madn").write_bytes(b"half")
     (tmp_path / "db").rename(tmp_path / ".db.madn-old")  # killed between two renames
+    before = tree(tmp_path)
     check_writable(tmp_path / "db")
+    assert tree(tmp_path) == before, "only a writer clears or recovers"
+    with workplace.workplace(tmp_path / "db"):
+        pass
     assert rules_of(tmp_path / "db") == TINY
     assert [path.name for path in tmp_path.iterdir()] == ["db"]
 
@@ -586,7 +590,8 @@ def test_killed_at_every_step_of_publishing_one_database_is_there(tmp_path: Path
         died = killed_at(point, target, exchange)
         if exchange and sys.platform == "linux":  # no moment without a database
             assert rules_of(target) in (SMALL, TINY)
-        check_writable(target)
+        with workplace.workplace(target):
+            pass
         outcomes.append(rules_of(target))
         assert [path.name for path in tmp_path.iterdir()] == ["db"]
         if not died:

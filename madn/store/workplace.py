@@ -34,9 +34,9 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
 
     `OutputError` if the place cannot be used, `ResourceError` if the disk has too little room.
     """
-    target = Path(os.path.realpath(path))
-    part = _part_of(target)
     try:
+        target = Path(os.path.realpath(path))
+        part = _part_of(target)
         check_replaceable(target)
         os.rmdir(tempfile.mkdtemp(prefix=f".{target.name}.madn-", dir=target.parent))
         lock = _lock(part) if part.is_dir() else None
