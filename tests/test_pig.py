@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from madn import report
 from madn.errors import InvalidBoardError, InvalidRulesError, RulesMismatchError
-from madn.games._pig import Kernel
-from madn.games._wubbel import article_table
-from madn.games.pig import WUBBEL, Pig, Policy, Solution, best_response, duel, fewest_turns
+from madn.games.pig import WUBBEL, Pig, Policy, Solution, article_table, best_response, duel, fewest_turns
 from madn.games.pig import solve as solve_again
+from madn.games.pig._pig import Kernel
 
 VARIANTS = ["classic", "exact", "difference"]
 solve = cache(solve_again)

@@ -17,8 +17,20 @@ from hypothesis import strategies as st
 from madn.cli import main
 from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
 from madn.games import pyramid
-from madn.games.pyramid import Action, Numbering, Solution, State, actions, after, limit, parse_state, start, state_text
-from madn.games.pyramid_tree import Strategy, Turn, as_svg, as_text, strategy
+from madn.games.pyramid import (
+    Action,
+    Numbering,
+    Solution,
+    State,
+    actions,
+    after,
+    limit,
+    parse_state,
+    solver,
+    start,
+    state_text,
+)
+from madn.games.pyramid.tree import Strategy, Turn, as_svg, as_text, strategy
 from madn.report import facts
 
 SMALL = range(2, 8)  # games that the twin solves in a second or two
@@ -117,7 +129,7 @@ def test_no_other_vector_has_a_number(tiers: int) -> None:
 def test_the_plan_has_room_for_all_states(tiers: int) -> None:
     solution, plan = solved(tiers), Numbering.of(tiers)
     assert all(size <= bound for size, bound in zip(solution._sizes, plan.states, strict=True))
-    assert plan.memory_bytes(keep=True) >= 2 * solution.states + pyramid.BASE_MEMORY
+    assert plan.memory_bytes(keep=True) >= 2 * solution.states + solver.BASE_MEMORY
     assert plan.memory_bytes(keep=False) <= plan.memory_bytes(keep=True)
 
 
@@ -138,7 +150,7 @@ def test_the_bits_do_not_depend_on_the_threads() -> None:
         for mine, theirs in zip(solved(11)._levels, other._levels, strict=True):
             assert mine is not None
             assert theirs is not None
-            assert np.array_equal(mine[: -pyramid.PADDING], theirs[: -pyramid.PADDING])
+            assert np.array_equal(mine[: -solver.PADDING], theirs[: -pyramid.PADDING])
 
 
 @pytest.mark.parametrize("tiers", range(2, 12))
@@ -354,7 +366,7 @@ def test_a_game_too_large_says_what_it_would_need(capsys: pytest.CaptureFixture[
 
 
 def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyramid, "available_memory", lambda: 100 << 20)
+    monkeypatch.setattr(solver, "available_memory", lambda: 100 << 20)
     with pytest.raises(ResourceError, match=r"13 tiers need 0\.1 GiB of memory, and this machine has 0\.1 GiB free"):
         pyramid.solve(13)
 

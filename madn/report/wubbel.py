@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from madn.games._wubbel import article_table
-from madn.games.pig import WUBBEL, Solution, best_response, duel, solve
+from madn.games.pig import WUBBEL, Solution, article_table, best_response, duel, solve
 from madn.report import Fact
 
 SOURCE = "Wubbel"

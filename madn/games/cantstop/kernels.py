@@ -8,18 +8,18 @@ from typing import Any
 import numpy as np
 
 from madn import machine
-from madn.games import _cantstop
-from madn.games._cantstop_turns import Turns
+from madn.games.cantstop import _stage
+from madn.games.cantstop._turns import Turns
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rule28 import bonus, steps_worth
 from madn.games.cantstop.rules import MARKERS
 
-BUILDS: dict[str, ModuleType] = {"portable": _cantstop}
+BUILDS: dict[str, ModuleType] = {"portable": _stage}
 if machine.has_avx2():
     with suppress(ImportError):  # not built for another kind of processor
-        from madn.games import _cantstop_avx2
+        from madn.games.cantstop import _stage_avx2
 
-        BUILDS["avx2"] = _cantstop_avx2
+        BUILDS["avx2"] = _stage_avx2
 
 WIDTH = 11  # columns of the largest board: the tables are this wide
 MANY = 1 << 16  # states that are worth several threads

@@ -1,4 +1,4 @@
-# Can't Stop: Newton's method for all components of a level; `_cantstop.pyx` and `_cantstop_avx2.pyx` compile this text
+# Can't Stop: Newton's method for all components of a level; `_stage.pyx` and `_stage_avx2.pyx` compile this text
 # for two instruction sets.
 #
 # A half is a component with a player to move: he has the squares x, the waiting player has y. Its partner is the same
@@ -22,9 +22,9 @@ from libc.math cimport fabs
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
-from madn.games._cantstop_turns cimport Turns
+from madn.games.cantstop._turns cimport Turns
 
-cdef extern from "cantstop_lanes.h":
+cdef extern from "lanes.h":
     const uint64_t NIBBLES
     void stops_8(int64_t states, const int64_t* first, const uint16_t* kind, const uint8_t* spot, const uint8_t* taken,
                  const int32_t* column, const int64_t* shift, const int16_t* score, int threshold,

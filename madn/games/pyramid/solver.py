@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
-from madn.games._pyramid import MAX_TIERS, PADDING, Blocks
+from madn.games.pyramid._pyramid import MAX_TIERS, PADDING, Blocks
 from madn.machine import available_memory, usable_threads
 
 State = tuple[int, ...]

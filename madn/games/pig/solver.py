@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from madn.errors import InvalidBoardError, InvalidRulesError, RulesMismatchError
-from madn.games._pig import LIMITS, Kernel
+from madn.games.pig._pig import LIMITS, Kernel
 from madn.machine import usable_threads
 
 Variant = Literal["classic", "exact", "difference"]

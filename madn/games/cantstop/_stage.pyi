@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.games._cantstop_turns import Turns
+from madn.games.cantstop._turns import Turns
 
 class Stage:
     def __init__(
