@@ -150,7 +150,7 @@ def test_the_bits_do_not_depend_on_the_threads() -> None:
         for mine, theirs in zip(solved(11)._levels, other._levels, strict=True):
             assert mine is not None
             assert theirs is not None
-            assert np.array_equal(mine[: -solver.PADDING], theirs[: -pyramid.PADDING])
+            assert np.array_equal(mine[: -solver.PADDING], theirs[: -solver.PADDING])
 
 
 @pytest.mark.parametrize("tiers", range(2, 12))
