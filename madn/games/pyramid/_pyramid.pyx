@@ -2,7 +2,7 @@
 
 A state is split into a *block*, its runs of three bars and more, and a *row* of the block, its runs of two; along a
 row only the single bars vary. Blocks are ranked by their run lengths, the longest first, among all vectors that
-fulfil two conditions every reachable state fulfils (see `Numbering` in `pyramid.py`). The rows of a block and how
+fulfil two conditions every reachable state fulfils (see `bounds`). The rows of a block and how
 long they are is its *shape*: there are few shapes, and each is kept once. A state is then block, row and single bars.
 
 The value of a state is two bytes, Z and 255 - W. A turn takes the least of Z and the greatest of W over the states
@@ -15,39 +15,12 @@ from cython.parallel cimport prange
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-cdef extern from *:
-    """
-    #include <stdint.h>
-    #if defined(__GNUC__)
-    #define madn_prefetch(address) __builtin_prefetch(address)
-    #else
-    #define madn_prefetch(address) ((void)(address))
-    #endif
-    #if defined(_MSC_VER) && !defined(__clang__)
-    #define MADN_RESTRICT __restrict
-    #else
-    #define MADN_RESTRICT restrict
-    #endif
+from madn._machine cimport checked_threads
 
-    /* least[i] = min(least[i], values[i]) for the next 16 * chunks bytes; compilers make one instruction of sixteen */
-    static inline void madn_least(uint8_t *MADN_RESTRICT least, const uint8_t *MADN_RESTRICT values, int chunks) {
-        for (; chunks > 0; chunks--, least += 16, values += 16)
-            for (int i = 0; i < 16; i++)
-                least[i] = values[i] < least[i] ? values[i] : least[i];
-    }
-
-    /* most[i] = max(most[i], lengths[i] + more) for all rows that there are; a multiple of sixteen rows is looked at */
-    static inline void madn_most(uint8_t *MADN_RESTRICT most, const uint8_t *MADN_RESTRICT lengths, uint8_t more) {
-        for (; *lengths; most += 16, lengths += 16)
-            for (int i = 0; i < 16; i++) {
-                uint8_t length = lengths[i] ? (uint8_t)(lengths[i] + more) : 0;
-                most[i] = length > most[i] ? length : most[i];
-            }
-    }
-    """
-    void madn_prefetch(const void* address) noexcept nogil
-    void madn_least(uint8_t* least, const uint8_t* values, int chunks) noexcept nogil
-    void madn_most(uint8_t* most, const uint8_t* lengths, uint8_t more) noexcept nogil
+cdef extern from "rows.h":
+    void ask_for(const void* address) noexcept nogil
+    void least_of(uint8_t* least, const uint8_t* values, int chunks) noexcept nogil
+    void most_of(uint8_t* most, const uint8_t* lengths, int rows, uint8_t more) noexcept nogil
 
 cdef enum:
     MOST_TIERS = 18
@@ -62,97 +35,12 @@ cdef enum:
 
 MAX_TIERS, PADDING = MOST_TIERS, PAD
 
-cdef struct Option:      # a block that an action leads to, and the runs of two and one that it adds
-    uint32_t block
-    uint8_t level
-    uint8_t twos
-    uint8_t ones
+include "_numbers.pxi"
 
-cdef struct Numbers:
-    int tiers
-    int plane, line
-    const uint32_t* ways     # [k][c][u]: vectors of runs of at most k bars, after c longer ones that take room u
-    const int16_t* most      # [k]: runs of k bars and more that fit
-    const int16_t* room      # [k][c]: the room that c runs of k bars and more can take
-
-cdef struct Path:        # before the runs of k bars: how many longer ones, the room they take, their part of the rank
-    int c[MOST_TIERS + 1]
-    int u[MOST_TIERS + 1]
-    uint32_t rank[MOST_TIERS + 1]
 
 cdef struct Shapes:
     uint8_t* length          # [shape][twos]: states of the row
     uint16_t* offset         # [shape][twos]: states of the block before the row
-
-
-cdef inline uint32_t ways(const Numbers* g, int k, int c, int u) noexcept nogil:
-    return g.ways[k * g.plane + c * g.line + u]
-
-
-cdef inline uint32_t ranked(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
-    """Add to the rank what the runs of at most k bars contribute, after c longer ones that take room u."""
-    while k > 2:
-        if x[k]:
-            rank += ways(g, k, c, u)
-            c += x[k]
-            u += x[k] * (k + 1)
-            rank -= ways(g, k, c, u)
-        k -= 1
-    return rank
-
-
-cdef inline void follow(const Numbers* g, const uint8_t* x, int top, Path* path) noexcept nogil:
-    """Fill the path below run length `top`."""
-    cdef int k
-    for k in range(top, 2, -1):
-        path.c[k - 1], path.u[k - 1], path.rank[k - 1] = path.c[k], path.u[k], path.rank[k]
-        if x[k]:
-            path.c[k - 1] += x[k]
-            path.u[k - 1] += x[k] * (k + 1)
-            path.rank[k - 1] += ways(g, k, path.c[k], path.u[k]) - ways(g, k, path.c[k - 1], path.u[k - 1])
-
-
-cdef inline int64_t checked_rank(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
-    """As `ranked`; -1 if the block does not fulfil the two conditions and has no rank."""
-    while k > 2:
-        if x[k]:
-            rank += ways(g, k, c, u)
-            c += x[k]
-            u += x[k] * (k + 1)
-            if c > g.most[k] or u > g.room[k * g.line + c]:
-                return -1
-            rank -= ways(g, k, c, u)
-        k -= 1
-    return rank
-
-
-cdef inline void unrank(const Numbers* g, uint32_t rank, uint8_t* x) noexcept nogil:
-    """Fill x[3] to x[tiers] with the block of a rank."""
-    cdef int k, c = 0, u = 0
-    cdef uint32_t left = rank, here
-    for k in range(g.tiers, 2, -1):
-        x[k] = 0
-        here = ways(g, k, c, u)
-        while left >= here - ways(g, k, c + 1, u + k + 1):
-            left -= here - ways(g, k, c + 1, u + k + 1)
-            c += 1
-            u += k + 1
-            x[k] += 1
-            here = ways(g, k, c, u)
-
-
-cdef uint32_t collect(const Numbers* g, int k, int c, int u, uint32_t rank, uint32_t* order,
-                      int64_t* cursor) noexcept nogil:
-    """Put the blocks that begin so, in the order of their ranks, into the lists of their levels."""
-    if k == 2:
-        order[cursor[u - c]] = rank
-        cursor[u - c] += 1
-        return rank + 1
-    while c <= g.most[k] and u <= g.room[k * g.line + c]:
-        rank = collect(g, k - 1, c, u, rank, order, cursor)
-        c += 1
-        u += k + 1
-    return rank
 
 
 cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, uint32_t block,
@@ -184,7 +72,8 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
             x[n] += 1
             rank = checked_rank(g, x, n, path.c[n], path.u[n], path.rank[n])
             if rank >= 0:  # a block that cannot be reached has the shape without rows
-                madn_most(most + (a == 2) + (b == 2), s.length + (places[rank] & 0xFFFF) * ROWS, (a == 1) + (b == 1))
+                most_of(most + (a == 2) + (b == 2), s.length + (places[rank] & 0xFFFF) * ROWS, ROWS,
+                        (a == 1) + (b == 1))
             x[n] -= 1
             if b > 2:
                 x[b] += 1
@@ -196,100 +85,15 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
     memcpy(length, most, ROWS)
 
 
-cdef int options_of(const Numbers* g, uint8_t* x, int level, Option* out) noexcept nogil:
-    """List where the actions on runs of three bars and more lead from a block: to runs b <= a with a + b < n."""
-    cdef int n, a, b, size = 0
-    cdef Path without, with_a
-    for n in range(3, g.tiers + 1):
-        if not x[n]:
-            continue
-        x[n] -= 1
-        without.c[g.tiers] = without.u[g.tiers] = without.rank[g.tiers] = 0
-        follow(g, x, g.tiers, &without)
-        for a in range(n):
-            if a > 2:
-                x[a] += 1
-                with_a.c[a], with_a.u[a], with_a.rank[a] = without.c[a], without.u[a], without.rank[a]
-                follow(g, x, a, &with_a)
-            for b in range(min(a, n - 1 - a) + 1):
-                if b > 2:
-                    x[b] += 1
-                    out[size].block = ranked(g, x, b, with_a.c[b], with_a.u[b], with_a.rank[b])
-                    x[b] -= 1
-                else:
-                    out[size].block = with_a.rank[2] if a > 2 else without.rank[2]
-                out[size].level = <uint8_t>(level - n + (a if a > 2 else 0) + (b if b > 2 else 0))
-                out[size].twos = (a == 2) + (b == 2)
-                out[size].ones = (a == 1) + (b == 1)
-                size += 1
-            if a > 2:
-                x[a] -= 1
-        x[n] += 1
-    return size
-
-
-cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places, const uint8_t* const* levels,
-                      int level, int limit, uint32_t block, uint8_t* out) noexcept nogil:
-    """Compute the values of a block from those of lower levels; `out` are the values of its own level."""
-    cdef uint8_t x[MOST_TIERS + 2]
-    cdef Option options[OPTIONS]
-    cdef const uint8_t* blocks[OPTIONS]
-    cdef uint8_t least[ROWS * 2 * SINGLES]
-    cdef int first[ROWS]     # of `least`, for each row
-    cdef int chunks[ROWS]
-    cdef int size, i, row, rows = 0, end = 0, one
-    cdef uint64_t place = places[block]
-    cdef const uint8_t* length = s.length + (place & 0xFFFF) * ROWS
-    cdef const uint16_t* offset = s.offset + (place & 0xFFFF) * ROWS
-    cdef const uint16_t* there
-    cdef uint8_t* mine
-    cdef const uint8_t* below = NULL
-    cdef uint8_t z, w
-    unrank(g, block, x)
-    size = options_of(g, x, level, options)
-    for i in range(size):
-        madn_prefetch(&places[options[i].block])
-    while length[rows]:
-        first[rows] = end
-        chunks[rows] = (2 * length[rows] + 15) // 16
-        end += 16 * chunks[rows]
-        rows += 1
-    memset(least, NEUTRAL, end)
-    for i in range(size):
-        place = places[options[i].block]
-        blocks[i] = levels[options[i].level] + 2 * (place >> 16)
-        madn_prefetch(blocks[i])
-        madn_prefetch(blocks[i] + 64)
-    for i in range(size):
-        there = s.offset + (places[options[i].block] & 0xFFFF) * ROWS + options[i].twos
-        for row in range(rows):
-            madn_least(least + first[row], blocks[i] + 2 * (there[row] + options[i].ones), chunks[row])
-    out += 2 * (places[block] >> 16)
-    for row in range(rows):
-        mine = out + 2 * offset[row]
-        if row:
-            below = out + 2 * offset[row - 1]
-        for one in range(length[row]):
-            i = first[row] + 2 * one
-            z, w = least[i], least[i + 1]
-            if row:  # a run of two is marked, or one of its bars
-                z = min(z, min(below[2 * one], below[2 * one + 2]))
-                w = min(w, min(below[2 * one + 1], below[2 * one + 3]))
-            if one:
-                z = min(z, mine[2 * one - 2])
-                w = min(w, mine[2 * one - 1])
-            mine[2 * one] = <uint8_t>(255 - w)
-            mine[2 * one + 1] = <uint8_t>(254 - z)
-            if level == 0 and row == 0 and one < 2:  # nothing left, and the last bar
-                mine[2 * one] = NEUTRAL if one == 0 else 0
-                mine[2 * one + 1] = NEUTRAL if one == 0 else <uint8_t>(255 - limit)
+include "_sweep.pxi"
 
 
 cdef class Blocks:
     """The blocks of a game by level, their shapes, and where the values of each begin in its level.
 
     The level of a block is the number of bars in its runs of three and more: every action on such a run leads to a
-    lower level. `counts` are the blocks that are numbered in each level.
+    lower level. `counts` are the blocks that are numbered in each level. Levels are laid out from the top down, then
+    solved from 0 up.
     """
 
     cdef Numbers numbers
@@ -297,9 +101,11 @@ cdef class Blocks:
     cdef readonly int tiers
     cdef readonly int kinds              # shapes so far; 0 is the shape of a block that cannot be reached
     cdef readonly int64_t candidates
+    cdef int levels, next                # how many there are, and which one is laid out next
     cdef object tables                   # keeps the arrays of `numbers`
     cdef int64_t[::1] first              # of each level in `order`
     cdef int64_t[::1] reached            # blocks of each level that can be reached
+    cdef int64_t[::1] states             # of each level
     cdef uint32_t[::1] order             # blocks by level, those that can be reached first
     cdef uint64_t[::1] places            # of each block: 65536 * its first state in the level + its shape
     cdef uint8_t[:, ::1] length
@@ -307,28 +113,41 @@ cdef class Blocks:
     cdef int64_t[::1] size               # states of each shape
     cdef uint32_t[::1] slots             # shapes by a hash of their lengths
 
-    def __init__(self, int tiers, const uint32_t[:, :, ::1] ways, const int16_t[::1] most,
-                 const int16_t[:, ::1] room, counts):
-        if not 2 <= tiers <= MOST_TIERS:
-            raise ValueError(f"tiers must be 2 to {MOST_TIERS}, not {tiers}")
-        if not ways.shape[0] == room.shape[0] == most.shape[0] == tiers + 1 or room.shape[1] != ways.shape[2]:
-            raise ValueError("the tables are not those of these tiers")
+    def __cinit__(self, int tiers, counts):
+        cdef const int16_t[::1] most
+        cdef const int16_t[:, ::1] room
+        cdef const uint32_t[:, :, ::1] ways
+        cdef int level
+        most, room = bounds(tiers)
+        ways = ways_of(tiers, most, room)
         self.tiers, self.tables, self.kinds = tiers, (ways, most, room), 1
         self.numbers.tiers = tiers
         self.numbers.plane, self.numbers.line = <int>(ways.shape[1] * ways.shape[2]), <int>ways.shape[2]
+        self.numbers.runs = <int>room.shape[1]
         self.numbers.ways, self.numbers.most, self.numbers.room = &ways[0, 0, 0], &most[0], &room[0, 0]
+        self.candidates, self.levels = ways[tiers, 0, 0], sum(range(3, tiers + 1)) + 1
+        if len(counts) != self.levels or min(counts) < 0 or sum(counts) != self.candidates:
+            raise ValueError(f"counts: expected {self.candidates} blocks in {self.levels} levels, "
+                             f"found {sum(counts)} in {len(counts)}")
+        self.next = self.levels - 1
         self.first = np.append(0, np.cumsum(counts, dtype=np.int64))
-        self.candidates = self.first[self.first.shape[0] - 1]
-        self.reached = np.zeros(len(counts), np.int64)
+        self.reached, self.states = np.zeros(self.levels, np.int64), np.zeros(self.levels, np.int64)
         self.order = np.empty(self.candidates, np.uint32)
         self.places = np.zeros(self.candidates, np.uint64)
         self.length, self.offset = np.zeros((SHAPES, ROWS), np.uint8), np.zeros((SHAPES, ROWS), np.uint16)
         self.size, self.slots = np.zeros(SHAPES, np.int64), np.zeros(SLOTS, np.uint32)
         self.shapes.length, self.shapes.offset = &self.length[0, 0], &self.offset[0, 0]
         cdef int64_t[::1] cursor = np.array(self.first)
-        cdef uint32_t found = collect(&self.numbers, tiers, 0, 0, 0, &self.order[0], &cursor[0])
-        if found != self.candidates:
-            raise ValueError(f"{found} blocks are numbered, not {self.candidates}")
+        collect(&self.numbers, tiers, 0, 0, 0, &self.order[0], &cursor[0], &self.first[0])
+        for level in range(self.levels):
+            if cursor[level] != self.first[level + 1]:
+                raise ValueError(f"counts: expected {cursor[level] - self.first[level]} blocks in level {level}, "
+                                 f"found {counts[level]}")
+
+    cdef int check_level(self, int level) except -1:
+        if not 0 <= level < self.levels:
+            raise ValueError(f"level must be 0 to {self.levels - 1}, not {level}")
+        return 0
 
     cdef int shape(self, const uint8_t* length) except -1:
         """The number of the shape with these rows; a new one if there is none yet."""
@@ -353,6 +172,9 @@ cdef class Blocks:
 
     def lay_out(self, int level, int threads):
         """Find the shapes of a level, all higher ones being known, and give its blocks places; return its states."""
+        if level != self.next:
+            raise ValueError(f"levels are laid out from the top down: expected {self.next}, found {level}")
+        threads = checked_threads(threads)
         cdef int64_t begin = self.first[level], count = self.first[level + 1] - begin, i, states = 0, kept = 0
         cdef uint8_t[:, ::1] lengths = np.zeros((count, ROWS), np.uint8)
         cdef const Numbers* numbers = &self.numbers
@@ -360,7 +182,7 @@ cdef class Blocks:
         cdef int shape
         if count < FEW:
             threads = 1
-        if level + 2 == self.first.shape[0]:  # the level of the start: one run of each length
+        if level == self.levels - 1:  # the level of the start: one run of each length
             lengths[0, 0], lengths[0, 1] = 3, 2
         else:
             for i in prange(count, nogil=True, num_threads=threads, schedule="dynamic", chunksize=64):
@@ -372,11 +194,12 @@ cdef class Blocks:
                 states += self.size[shape]
                 self.order[begin + kept] = self.order[begin + i]
                 kept += 1
-        self.reached[level] = kept
+        self.reached[level], self.states[level], self.next = kept, states, level - 1
         return states
 
     def blocks(self, int level):
         """How many blocks of a level can be reached."""
+        self.check_level(level)
         return self.reached[level]
 
     def solve(self, levels, int level, int64_t begin, int64_t end, int limit, int threads):
@@ -393,10 +216,22 @@ cdef class Blocks:
         cdef const Shapes* shapes = &self.shapes
         cdef int64_t i
         cdef int j
+        self.check_level(level)
+        threads = checked_threads(threads)
+        if self.next >= 0:
+            raise ValueError(f"level {self.next} has not been laid out")
         if not 0 <= begin <= end <= self.reached[level]:
-            raise ValueError(f"level {level} has no blocks {begin} to {end}")
+            raise ValueError(f"level {level}: blocks must be 0 to {self.reached[level]}, not {begin} to {end}")
+        if not 0 <= limit <= 254:
+            raise ValueError(f"limit must be 0 to 254, not {limit}")
+        if len(levels) != self.levels:
+            raise ValueError(f"levels: expected {self.levels}, found {len(levels)}")
         for j in range(max(0, level - self.tiers), level + 1):
+            if levels[j] is None:
+                raise ValueError(f"level {j}: its values are needed for level {level} and were not kept")
             view = levels[j]
+            if view.shape[0] != 2 * self.states[j] + PAD:
+                raise ValueError(f"level {j}: expected {2 * self.states[j] + PAD} bytes, found {view.shape[0]}")
             values[j] = &view[0]
         out = &view[0]
         if end - begin < FEW:
@@ -409,8 +244,9 @@ cdef class Blocks:
     def block(self, int level, int64_t number):
         """Return the runs of three bars and more of a block, how many of each length, and the lengths of its rows."""
         cdef uint8_t x[MOST_TIERS + 2]
+        self.check_level(level)
         if not 0 <= number < self.reached[level]:
-            raise ValueError(f"level {level} has no block {number}")
+            raise ValueError(f"level {level}: block must be 0 to {self.reached[level] - 1}, not {number}")
         cdef uint32_t rank = self.order[self.first[level] + number]
         unrank(&self.numbers, rank, x)
         shape = self.places[rank] & 0xFFFF
@@ -420,9 +256,10 @@ cdef class Blocks:
     def find(self, state):
         """Return the level of a state and its number in the level, or None if it cannot be reached."""
         cdef uint8_t x[MOST_TIERS + 2]
-        cdef int k, level = 0
+        cdef int k, level = 0, ones, twos
         if len(state) != self.tiers or min(state) < 0 or max(state) >= SINGLES or state[1] >= ROWS:
             return None
+        ones, twos = state[0], state[1]
         for k in range(3, self.tiers + 1):
             x[k] = state[k - 1]
             level += k * x[k]
@@ -431,6 +268,6 @@ cdef class Blocks:
             return None
         cdef uint64_t place = self.places[rank]
         cdef int shape = place & 0xFFFF
-        if shape == 0 or state[0] >= self.length[shape, state[1]]:
+        if shape == 0 or ones >= self.length[shape, twos]:
             return None
-        return level, (place >> 16) + self.offset[shape, state[1]] + state[0]
+        return level, (place >> 16) + self.offset[shape, twos] + ones
