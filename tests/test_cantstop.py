@@ -604,7 +604,8 @@ def test_the_command_writes_a_database_and_plays_the_rule(tmp_path: Path, capsys
         ("--db DB --sides 4", 2, "holds (3,1)"),
         ("--db DB --out x", 2, "--db answers"),
         ("--db NOWHERE", 3, "no database here"),
-        ("--sides 3 --shortest 1 --threads 0", 2, "at least 1"),
+        ("--sides 3 --shortest 1 --threads 0", 2, "threads must be 1 to 1024, not 0"),
+        ("--sides 3 --shortest 1 --threads 100000", 2, "threads must be 1 to 1024, not 100000"),
         ("--sides 3 --shortest 1 --method guess", 2, "guess"),
     ],
 )
