@@ -34,12 +34,16 @@ def check(
     bad: dict[int, list[Any]],
     written: Collection[int] = (),
     optional: Collection[int] = (),
+    unchecked: Collection[int] = (),
 ) -> None:
-    """Call with good arguments, then with each of them spoilt: arrays as above, others as `bad` lists for them."""
+    """Call with good arguments, then with each of them spoilt: arrays as above, and all that `bad` lists for them.
+
+    `written` arguments are written to, `optional` ones may be None, `unchecked` arrays are spoilt by `bad` alone.
+    """
     call(*good)
     for place, argument in enumerate(good):
         candidates = list(bad.get(place, []))
-        if isinstance(argument, np.ndarray):
+        if isinstance(argument, np.ndarray) and place not in unchecked:
             candidates += spoilt(argument, place in written)
         if place not in optional:
             candidates.append(None)

@@ -9,6 +9,10 @@ cdef enum:
     LISTED = 1 << 24         # pairs of placements that are worth several threads
     MOST_HALVES = 0x7ffffffe
 
+cdef object PACKED, FAR
+PACKED = int("f" * COLUMNS, 16)  # the largest number of four bits a column
+FAR = 2 ** 60                    # places below do not overflow when they are added
+
 
 cdef inline uint64_t not_zero(uint64_t squares) noexcept nogil:
     """The lowest bit of every nibble that is not zero."""
@@ -56,6 +60,7 @@ cdef class Halves:
         check_shape("shift", self.shift, (self.shift.shape[0], kinds))
         check_range("roles", self.values.shape[0], 1, 2)
         check_range("splits", self.shift.shape[0], 1, COLUMNS)
+        check_range("packed", self.packed, 0, PACKED)
         check_range("placement", self.placement, 0, placements - 1)
         check_range("row", self.row, -1, structures - 1)
         kept = np.arange(placements)
@@ -71,7 +76,9 @@ cdef class Halves:
         check_range("place", self.place, 0, size - self.shift.shape[0] * self.cells)
         low, high = self.turns.reach(kinds)
         column, shift = np.asarray(self.column), np.asarray(self.shift)
-        used = (shift >= 0) & (high >= 0)
+        used = (shift >= 0) & (low <= high)
+        check_range("shift", shift[used], 0, size)
+        check_range("first", [low[low <= high], high[low <= high]], -FAR, FAR)
         check_range("place of a component", (low + shift + column.min(1))[used], 0, size - 1)
         check_range("place of a component", (high + shift + column.max(1))[used], 0, size - 1)
         return 0

@@ -113,6 +113,8 @@ cdef int fill(Board* b, list rolls, sets, lengths, places, bonus) except -1:
     check_range("sets", sets, 0, (1 << len(lengths)) - 1)
     check_shape("places", places, (len(lengths),))
     check_shape("bonus", bonus, (len(sets),))
+    check_range("places", places, 0, 99)
+    check_range("bonus", bonus, -99, 99)
     check_range("weights", [weight for weight, _ in rolls], 0, 0xffff)
     check_range("sum of the weights", sum(weight for weight, _ in rolls), 0, 0xffff)
     b.columns, b.rolls, b.sets = len(lengths), len(rolls), len(sets)
@@ -176,8 +178,8 @@ cdef class Turns:
             raise ValueError(f"structure {list(results).index(WRONG)}: its states or moves do not fit the tables")
 
     cdef object reach(self, int64_t kinds):
-        """The smallest and the largest `first` of each kind; high is -1 where no state has it."""
-        low, high = np.full(kinds, np.iinfo(np.int64).max), np.full(kinds, -1)
+        """The smallest and the largest `first` of each kind; the smallest is the larger one if no state has it."""
+        low, high = np.full(kinds, np.iinfo(np.int64).max), np.full(kinds, np.iinfo(np.int64).min)
         cdef int64_t[::1] least = low, most = high
         cdef int64_t state
         for state in range(self.kind.shape[0]):
