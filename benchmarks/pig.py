@@ -23,8 +23,7 @@ from statistics import median
 import numpy as np
 from hardware import hardware
 
-from madn.games._wubbel import article_table
-from madn.games.pig import WUBBEL, Pig, solve
+from madn.games.pig import WUBBEL, Pig, article_table, solve
 
 VARIANTS = ("classic", "exact", "difference")
 OPENSPIEL_TARGET = 20

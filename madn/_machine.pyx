@@ -49,6 +49,9 @@ cdef extern from *:
     bint madn_has_avx2() noexcept nogil
 
 
+MAX_THREADS = MOST_THREADS
+
+
 def openmp():
     """Whether this build runs loops in parallel."""
     return madn_openmp()

@@ -8,10 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from madn._machine import compiler, has_avx2, max_threads, openmp
+from madn._machine import MAX_THREADS, compiler, has_avx2, max_threads, openmp
+from madn.errors import InvalidRulesError
 
 __all__ = [
     "available_memory",
+    "chosen_threads",
     "compiler",
     "fastest_build",
     "free_disk",
@@ -27,6 +29,13 @@ Build = TypeVar("Build")
 def usable_threads() -> int:
     """The processors this process may use, or OMP_NUM_THREADS; 1 in a build without OpenMP."""
     return max_threads()
+
+
+def chosen_threads(asked: int | None) -> int:
+    """The number of threads asked for, or all usable ones; raises `InvalidRulesError` unless that many can start."""
+    if asked is not None and not 1 <= asked <= MAX_THREADS:
+        raise InvalidRulesError(f"threads must be 1 to {MAX_THREADS}, not {asked}")
+    return asked or usable_threads()
 
 
 def available_memory() -> int | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from bad_arguments import REFUSED, THREADS, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +39,8 @@ from madn.games.cantstop import (
     twin,
     write_database,
 )
+from madn.games.cantstop._stage import Stage
+from madn.games.cantstop._turns import Turns
 from madn.games.cantstop.first_turn import first_turn, stored_turn
 from madn.games.cantstop.layout import Layout
 from madn.games.cantstop.turns import Turn, estimates, states, steps
@@ -286,6 +289,101 @@ def test_plain_iteration_comes_to_the_same_values(game: CantStop) -> None:
     plain = solve(game, method="plain")
     assert np.abs(plain.values - solved(game).values).max() < 1e-12
     assert plain.iterations > solved(game).iterations
+
+
+# the kernels' own checks
+
+
+def stage_arguments(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> tuple[list[Any], list[Any]]:
+    """What `make_stage` hands to the kernels for the start of a small game: the arguments of `Turns` and of `Stage`."""
+    calls: list[list[Any]] = []
+
+    def recorder(kernel: Any) -> Any:
+        return lambda *arguments: calls.append(list(arguments)) or kernel(*arguments)
+
+    monkeypatch.setattr(kernels, "Turns", recorder(Turns))
+    monkeypatch.setitem(kernels.BUILDS, "recorded", recorder(Stage))
+    layout = Layout(CantStop(3, 1, 1))
+    kernels.make_stage(layout, 0b11111, np.zeros((2, layout.size)), 5, 1, "recorded")
+    monkeypatch.undo()
+    return calls[0], calls[1]
+
+
+def test_the_kernels_refuse_tables_that_do_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    for_turns, for_stage = stage_arguments(monkeypatch)
+    rolls, sets, lengths, places, bonus = for_turns[2:7]
+    bad: dict[int, list[Any]] = {
+        2: [
+            [],
+            rolls * 128,
+            [(70000, ())],
+            [(-1, ())],
+            [(1, ((0, 5),))],
+            [(1, ((0, -1),))],
+            [(1, ((0, 1),) * 4)],
+            ((),),
+        ],
+        3: [[], sets[:-1], [*sets, 1 << 5], [0b1111, *sets[1:]], [-1, *sets[1:]], sets[::-1], 7],
+        4: [[], lengths[:-1], [0, *lengths[1:]], [16, *lengths[1:]], [1] * 12],
+        5: [[], places[:-1], [-1, *places[1:]], [10**12, *places[1:]]],
+        6: [[], bonus[:-1], [10**12, *bonus[1:]]],
+        10: [np.zeros(0, np.int32)],
+        11: THREADS,
+    }
+    longer = {10}  # more rows than are needed do no harm
+    check(Turns, for_turns, bad, {7, 8, 9}, unchecked=longer)
+    turns = Turns(*for_turns)
+    check(turns.program, [0], {0: [-1, len(for_turns[0]), 2**40]})
+    total, values = for_stage[3], for_stage[8]
+    frozen = values.copy()
+    frozen.flags.writeable = False
+    sizes: dict[int, list[Any]] = {
+        0: [7],
+        3: [total[:-1].copy(), total[::-1].copy(), total + 1, total[:0].copy(), total[:1].copy(), total[None]],
+        8: [values[:, :-1].copy(), np.zeros((3, values.shape[1])), values[0], values[:0], values.astype("f4"), frozen],
+        9: [-1, 2**40, 2**62],
+        10: [-1, 0, 2**40],
+        11: ["5"],
+        13: THREADS,
+    }
+    for build in kernels.BUILDS.values():
+        check(build, for_stage, sizes, unchecked={3, 8})
+        stage = build(*for_stage)
+        check(stage.solve_level, [0, 8, -1.0, 100], {1: [0, 2, 3, 16, -1], 3: [0, -1, 256]})
+        for level in (-5, 10**6):
+            assert stage.solve_level(level, 8, -1.0, 100)[3] == 0
+        with pytest.raises(TypeError):
+            build.__new__(build)
+
+
+@pytest.mark.parametrize("build", kernels.BUILDS)
+def test_a_wrong_number_in_a_table_does_not_crash_the_kernels(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Either it is refused, or it leads to a wrong value, but never out of the tables."""
+    chance = np.random.default_rng(5)
+    both = stage_arguments(monkeypatch)
+    refused = tried = 0
+    for which, place in [(0, 0), (0, 1), *((0, k) for k in range(7, 11)), *((1, k) for k in range(1, 9))]:
+        array = both[which][place]
+        for _ in range(12):
+            wrong = array.copy()
+            extremes = [0, 1, 7, 99] if array.dtype == np.float64 else [*_extremes(array.dtype), int(array.max()) + 1]
+            wrong[tuple(chance.integers(wrong.shape))] = chance.choice(np.array(extremes, array.dtype))
+            for_turns, for_stage = list(both[0]), list(both[1])
+            (for_turns, for_stage)[which][place] = wrong
+            tried += 1
+            try:
+                for_stage[0] = Turns(*for_turns)
+                stage = kernels.BUILDS[build](*for_stage)
+                for level in range(8, -1, -1):
+                    stage.solve_level(level, 8, -1.0, 20)
+            except (*REFUSED, ArithmeticError):
+                refused += 1
+    assert tried / 5 < refused < tried
+
+
+def _extremes(dtype: np.dtype[Any]) -> list[int]:
+    limits = np.iinfo(dtype)
+    return [0, 1, max(limits.min, -1), limits.min, limits.max]
 
 
 # laws
@@ -611,7 +709,8 @@ def test_the_command_writes_a_database_and_plays_the_rule(tmp_path: Path, capsys
         ("--db DB --sides 4", 2, "holds (3,1)"),
         ("--db DB --out x", 2, "--db answers"),
         ("--db NOWHERE", 3, "no such database"),
-        ("--sides 3 --shortest 1 --threads 0", 2, "at least 1"),
+        ("--sides 3 --shortest 1 --threads 0", 2, "threads must be 1 to 1024, not 0"),
+        ("--sides 3 --shortest 1 --threads 100000", 2, "threads must be 1 to 1024, not 100000"),
         ("--sides 3 --shortest 1 --method guess", 2, "guess"),
     ],
 )

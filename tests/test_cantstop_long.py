@@ -60,7 +60,7 @@ def test_a_first_pass_is_the_work_of_a_level(build: str) -> None:
     for mask in (0b00111, 0b01011, 0b01111):
         stage = kernels.make_stage(layout, mask, np.zeros((1, layout.size)), 0, 2, build)
         for level, work in enumerate(layout.work(mask)):
-            assert stage.solve_level(level, 2, 8, 1.0, 1)[3] == work
+            assert stage.solve_level(level, 8, 1.0, 1)[3] == work
 
 
 def test_progress_grows_to_the_end_with_the_work() -> None:
@@ -87,10 +87,10 @@ def test_a_signal_is_heard_in_the_middle_of_a_level(threads: int) -> None:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.01)
         with pytest.raises(StopError):
-            stage.solve_level(level, threads, 8, -1.0, 100)
+            stage.solve_level(level, 8, -1.0, 100)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert not values.any()
-    stage.solve_level(level, threads, 8, -1.0, 100)
+    stage.solve_level(level, 8, -1.0, 100)
     assert values.any()

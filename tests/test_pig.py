@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 import reference_pig
+from bad_arguments import THREADS, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madn import report
 from madn.errors import InvalidBoardError, InvalidRulesError, RulesMismatchError
-from madn.games._pig import Kernel
-from madn.games._wubbel import article_table
-from madn.games.pig import WUBBEL, Pig, Policy, Solution, best_response, duel, fewest_turns
+from madn.games.pig import WUBBEL, Pig, Solution, Strategy, article_table, best_response, duel, fewest_turns
 from madn.games.pig import solve as solve_again
+from madn.games.pig._pig import Kernel
+from madn.games.pig.solver import _kernel
 
 VARIANTS = ["classic", "exact", "difference"]
 solve = cache(solve_again)
@@ -32,9 +33,9 @@ def games(draw: st.DrawFn, largest: int = 9, variants: list[str] = VARIANTS) -> 
 
 
 @st.composite
-def policies(draw: st.DrawFn, game: Pig) -> Policy:
+def strategies(draw: st.DrawFn, game: Pig) -> Strategy:
     chance = np.random.default_rng(draw(st.integers(0, 2**32)))
-    return Policy.table(game, chance.random((game.target,) * 3) < draw(st.sampled_from([0.1, 0.5, 0.9])))
+    return Strategy.table(game, chance.random((game.target,) * 3) < draw(st.sampled_from([0.1, 0.5, 0.9])))
 
 
 def choices(game: Pig) -> list[tuple[int, int, int]]:
@@ -66,7 +67,7 @@ def test_values_and_actions_are_those_of_the_fractions(game: Pig) -> None:
 @settings(max_examples=40)
 @given(game=games(7), data=st.data())
 def test_duels_are_those_of_the_fractions(game: Pig, data: st.DataObject) -> None:
-    first, second = data.draw(policies(game)), data.draw(policies(game))
+    first, second = data.draw(strategies(game)), data.draw(strategies(game))
     found = duel(first, second)
     exact = reference_pig.Game(game, first.holds, second.holds)
     for (a, b), value in exact.rolls.items():
@@ -82,9 +83,9 @@ def test_duels_are_those_of_the_fractions(game: Pig, data: st.DataObject) -> Non
 @settings(max_examples=40)
 @given(game=games(7), data=st.data())
 def test_the_best_response_is_that_of_the_fractions(game: Pig, data: st.DataObject) -> None:
-    policy = data.draw(policies(game))
-    found = duel(best_response(policy), policy)
-    exact = reference_pig.Game(game, None, policy.holds)
+    strategy = data.draw(strategies(game))
+    found = duel(best_response(strategy), strategy)
+    exact = reference_pig.Game(game, None, strategy.holds)
     for (a, b), value in exact.rolls.items():
         assert found.values[a, b] == pytest.approx(float(value), abs=1e-13)
         assert found.waiting[b, a] == pytest.approx(float(exact.waits[a, b]), abs=1e-13)
@@ -228,7 +229,7 @@ def test_any_number_of_threads_gives_the_same_bits(game: Pig, threads: int) -> N
         many.smallest_gap_state,
         many.ties,
     )
-    assert one.policy == many.policy
+    assert one.strategy == many.strategy
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -243,7 +244,7 @@ def test_the_residual_pass_sees_a_wrong_value() -> None:
     found = solve(Pig(target=30))
     values, after = found.values.copy(), found.after.copy()
     values[3, 5] += 1e-9
-    kernel = found.game._kernel()
+    kernel = _kernel(found.game)
     assert kernel.check_rows(values, after, 1e-13, 0, 30, 1)[0] == pytest.approx(1e-9, rel=1e-3)
 
 
@@ -251,7 +252,7 @@ def test_the_residual_pass_sees_a_wrong_value() -> None:
 @given(data=st.data())
 def test_what_one_player_wins_the_other_loses(data: st.DataObject) -> None:
     game = data.draw(games(15))
-    first, second = data.draw(policies(game)), data.draw(policies(game))
+    first, second = data.draw(strategies(game)), data.draw(strategies(game))
     there, back = duel(first, second), duel(second, first)
     both = 0 if game.variant == "difference" else 2 * (1 - there.endless)
     assert there.starting + back.replying + there.replying + back.starting == pytest.approx(both, abs=1e-11)
@@ -261,29 +262,29 @@ def test_what_one_player_wins_the_other_loses(data: st.DataObject) -> None:
 @given(data=st.data())
 def test_nothing_beats_the_best(data: st.DataObject) -> None:
     game = data.draw(games(15))
-    found, policy = solve(game), data.draw(policies(game))
+    found, strategy = solve(game), data.draw(strategies(game))
     near = 1e-12 * game.largest_payoff
-    for duel_with_best in (duel(found.policy, policy), duel(best_response(policy), policy)):
+    for duel_with_best in (duel(found.strategy, strategy), duel(best_response(strategy), strategy)):
         assert (duel_with_best.values >= found.values - near).all()
-    assert (duel(best_response(policy), policy).values >= duel(found.policy, policy).values - near).all()
-    assert (duel(policy, found.policy).values <= found.values + near).all()
+    assert (duel(best_response(strategy), strategy).values >= duel(found.strategy, strategy).values - near).all()
+    assert (duel(strategy, found.strategy).values <= found.values + near).all()
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("mercy", [False, True])
 def test_the_best_response_to_the_optimum_is_no_better(variant: Any, mercy: bool) -> None:
     found = solve(Pig(target=50, variant=variant, mercy=mercy))
-    reply = duel(best_response(found.policy), found.policy)
+    reply = duel(best_response(found.strategy), found.strategy)
     assert reply.starting == pytest.approx(found.start, abs=1e-13 * found.game.largest_payoff)
     assert reply.average == pytest.approx(0 if variant == "difference" else 0.5, abs=1e-13 * found.game.largest_payoff)
 
 
-def test_the_policy_is_the_actions() -> None:
+def test_the_strategy_is_the_actions() -> None:
     found = solve(WUBBEL)
     for own, other, turn in itertools.islice(choices(WUBBEL), 0, None, 97):
-        assert found.policy.holds(own, other, turn) == (found.action(own, other, turn) == "hold")
-    assert not found.policy.holds(10, 0, 0)
-    assert found.policy.holds(48, 0, 3)
+        assert found.strategy.holds(own, other, turn) == (found.action(own, other, turn) == "hold")
+    assert not found.strategy.holds(10, 0, 0)
+    assert found.strategy.holds(48, 0, 3)
 
 
 def test_small_chances_are_as_good_as_large_ones() -> None:
@@ -295,7 +296,7 @@ def test_small_chances_are_as_good_as_large_ones() -> None:
     once = 2.0**-100
     assert found.win(0, 199) == pytest.approx(once / (1 - (1 - once) / 2), rel=1e-14)
     assert found.after[199, 0] == pytest.approx(found.win(0, 199) / 2, rel=1e-14)
-    assert not found.policy.decisions(0, 199).any()
+    assert not found.strategy.decisions(0, 199).any()
 
 
 # the game that never ends
@@ -318,39 +319,39 @@ def test_nobody_wins_between_two_dead_scores() -> None:
 
 def test_careless_players_may_play_for_ever() -> None:
     game = Pig(target=50, variant="exact")
-    careless = Policy.hold_at(game, 20)
+    careless = Strategy.hold_at(game, 20)
     assert 1e-5 < duel(careless, careless).endless < 0.5
-    assert duel(solve(game).policy, careless).endless == 0
+    assert duel(solve(game).strategy, careless).endless == 0
 
 
-# policies
+# strategies
 
 
 @given(data=st.data())
-def test_policies_are_what_they_are_made_from(data: st.DataObject) -> None:
+def test_strategies_are_what_they_are_made_from(data: st.DataObject) -> None:
     game = data.draw(games(20))
     chance = np.random.default_rng(data.draw(st.integers(0, 2**32)))
     table = chance.random((game.target,) * 3) < 0.5
-    policy = Policy.table(game, table)
+    strategy = Strategy.table(game, table)
     thresholds = chance.integers(0, game.target, (game.target, game.target))
-    scores = Policy.hold_at(game, thresholds)
+    scores = Strategy.hold_at(game, thresholds)
     for own, other, turn in itertools.islice(choices(game), 0, None, 7):
-        assert policy.holds(own, other, turn) == policy.decisions(own, other)[turn] == table[own, other, turn]
+        assert strategy.holds(own, other, turn) == strategy.decisions(own, other)[turn] == table[own, other, turn]
         assert scores.holds(own, other, turn) == (turn >= thresholds[own, other])
-    assert policy == Policy(game, policy.bits)
-    assert Policy.hold_at(game, 3) == Policy.table(game, np.arange(game.target) >= 3)
-    assert (policy == Policy.table(game, ~table)) == (game.states == 0)
-    assert policy != "policy"
+    assert strategy == Strategy(game, strategy.bits)
+    assert Strategy.hold_at(game, 3) == Strategy.table(game, np.arange(game.target) >= 3)
+    assert (strategy == Strategy.table(game, ~table)) == (game.states == 0)
+    assert strategy != "strategy"
 
 
 def test_fewest_turns() -> None:
     game = Pig(target=60)
-    policy, turns = fewest_turns(game)
-    for own in range(60):  # what the policy needs from each score, by going through a turn forwards
+    strategy, turns = fewest_turns(game)
+    for own in range(60):  # what the strategy needs from each score, by going through a turn forwards
         chance, expected, lost = np.zeros(70), 1.0, 0.0
         chance[0] = 1
         for turn in range(60 - own):
-            if turn and policy.holds(own, 0, turn):
+            if turn and strategy.holds(own, 0, turn):
                 expected += chance[turn] * turns[own + turn]
                 continue
             lost += chance[turn] / 6
@@ -417,47 +418,47 @@ def test_a_turn_that_has_reached_the_target_can_only_be_held() -> None:
         solve(Pig(variant="exact")).ask(190, 50, 11)
 
 
-def test_policies_of_other_games_do_not_meet() -> None:
+def test_strategies_of_other_games_do_not_meet() -> None:
     with pytest.raises(RulesMismatchError):
-        duel(Policy.hold_at(Pig(10), 3), Policy.hold_at(Pig(11), 3))
+        duel(Strategy.hold_at(Pig(10), 3), Strategy.hold_at(Pig(11), 3))
     with pytest.raises(RulesMismatchError):
         solve(Pig(10, variant="difference")).win(0, 0)
     for bad in (np.zeros((3, 3, 3)), np.zeros((10, 10))):
         with pytest.raises(InvalidRulesError):
-            Policy.table(Pig(20), bad)
+            Strategy.table(Pig(20), bad)
     with pytest.raises(InvalidRulesError):
-        Policy(Pig(20), np.zeros((20, 20, 20), np.uint8))
-    with pytest.raises(InvalidRulesError):
-        solve_again(Pig(10), threads=0)
+        Strategy(Pig(20), np.zeros((20, 20, 20), np.uint8))
 
 
 # the kernels' own checks
 
 
 def test_the_kernel_refuses_what_is_not_of_its_game() -> None:
-    kernel = Pig(20)._kernel()
-    right, wrong = np.zeros((20, 20)), np.zeros((19, 20))
-    bits = np.zeros((20, 20, 3), np.uint8)
-    for values, after, wave in ((wrong, right, 0), (right, wrong, 0), (right, right, 1), (right, right, -1)):
-        with pytest.raises(ValueError, match=r"of the game|no such wave"):
-            kernel.solve(values, after, wave, 1)
-    for mine, theirs in ((bits[:19], bits), (bits, bits[:, :19].copy()), (None, bits[:, :, :2].copy())):
-        with pytest.raises(ValueError, match="of the game"):
-            kernel.meet(right, right, mine, theirs, 1, 0, 0, 0, 1)
-    with pytest.raises(ValueError, match="no such scores"):
-        kernel.check_rows(right, right, 0, 0, 21, 1)
-    with pytest.raises(ValueError, match="no such score"):
-        kernel.decide(right, right, 0, bits, 20, 1)
-    with pytest.raises(ValueError, match="no such scores"):
-        kernel.turn(right, right, 0, 20, 0, np.zeros(0), np.zeros(0), np.zeros(0, np.uint8))
-    with pytest.raises(ValueError, match="of the game"):
-        kernel.fewest_turns(np.zeros(19), bits[0])
-    with pytest.raises(ValueError, match="no such game"):
-        Kernel(1, 6, 1, False, False, False, [False])
-    with pytest.raises(ValueError, match="one flag"):
-        Kernel(2, 6, 1, False, False, False, [False])
-    with pytest.raises(ValueError, match="cube"):
-        article_table(np.zeros((3, 3, 4)), 1e-8)
+    rules = [20, 6, 1, False, False, False, [False] * 20]
+    check(Kernel, rules, {0: [1, 1001, -20, 2**40], 1: [1, 1001], 2: [0, 7], 6: [[False] * 19, [], 3]}, (), {3, 4, 5})
+    kernel = Kernel(*rules)
+    assert kernel.waves == 1
+    values, bits = np.zeros((20, 20)), np.zeros((20, 20, 3), np.uint8)
+    line, holds = np.zeros(15), np.zeros(15, np.uint8)
+    waves, scores = [-1, 1, 2**40, "1"], [-1, 20, 2**40, "1"]
+    check(kernel.solve, [values, values, 0, 1], {2: waves, 3: THREADS}, {0, 1})
+    meeting = [values, values, bits, bits, 1, 0, 0, 0, 1]
+    check(kernel.meet, meeting, {4: ["1"], 7: waves, 8: THREADS}, {0, 1}, {2})
+    check(kernel.check_rows, [values, values, 0, 2, 4, 1], {3: [*scores, 4], 4: [*scores[:1], 2, 21], 5: THREADS})
+    check(kernel.turn, [values, values, 0, 5, 0, line, line, holds], {3: [*scores, 4], 4: scores}, {5, 6, 7})
+    check(kernel.decide, [values, values, 0, bits, 0, 1], {4: scores, 5: THREADS}, {3}, {0})
+    check(kernel.fewest_turns, [np.zeros(20), bits[0].copy()], {}, {0, 1})
+    check(article_table, [np.zeros((5, 5, 5)), 1e-8], {1: [0, -1, np.nan, "1"]}, {0})
+    assert article_table(np.zeros((2, 2, 2)), 1e-8) > 0
+    for side in (0, 1, 1002):
+        with pytest.raises(ValueError, match="expected a cube"):
+            article_table(np.broadcast_to(np.zeros(1), (side, 1, 1)).copy(), 1e-8)
+
+
+@pytest.mark.parametrize("threads", [0, -3, 1025, 100_000])
+def test_threads_that_cannot_start_are_refused(threads: int) -> None:
+    with pytest.raises(InvalidRulesError, match=f"threads must be 1 to 1024, not {threads}"):
+        solve_again(Pig(300), threads=threads)
 
 
 # the papers

@@ -7,18 +7,33 @@ from functools import cache, reduce
 from itertools import pairwise
 from operator import xor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import reference_pyramid as reference
+from bad_arguments import REFUSED, THREADS, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from madn.cli import main
 from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
 from madn.games import pyramid
-from madn.games.pyramid import Action, Numbering, Solution, State, actions, after, limit, parse_state, start, state_text
-from madn.games.pyramid_tree import Strategy, Turn, as_svg, as_text, strategy
+from madn.games.pyramid import (
+    Action,
+    Numbering,
+    Solution,
+    State,
+    actions,
+    after,
+    limit,
+    parse_state,
+    solver,
+    start,
+    state_text,
+)
+from madn.games.pyramid._pyramid import Blocks
+from madn.games.pyramid.tree import Strategy, Turn, as_svg, as_text, strategy
 from madn.report import facts
 
 SMALL = range(2, 8)  # games that the twin solves in a second or two
@@ -117,7 +132,7 @@ def test_no_other_vector_has_a_number(tiers: int) -> None:
 def test_the_plan_has_room_for_all_states(tiers: int) -> None:
     solution, plan = solved(tiers), Numbering.of(tiers)
     assert all(size <= bound for size, bound in zip(solution._sizes, plan.states, strict=True))
-    assert plan.memory_bytes(keep=True) >= 2 * solution.states + pyramid.BASE_MEMORY
+    assert plan.memory_bytes(keep=True) >= 2 * solution.states + solver.BASE_MEMORY
     assert plan.memory_bytes(keep=False) <= plan.memory_bytes(keep=True)
 
 
@@ -138,7 +153,7 @@ def test_the_bits_do_not_depend_on_the_threads() -> None:
         for mine, theirs in zip(solved(11)._levels, other._levels, strict=True):
             assert mine is not None
             assert theirs is not None
-            assert np.array_equal(mine[: -pyramid.PADDING], theirs[: -pyramid.PADDING])
+            assert np.array_equal(mine[: -solver.PADDING], theirs[: -solver.PADDING])
 
 
 @pytest.mark.parametrize("tiers", range(2, 12))
@@ -354,7 +369,7 @@ def test_a_game_too_large_says_what_it_would_need(capsys: pytest.CaptureFixture[
 
 
 def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyramid, "available_memory", lambda: 100 << 20)
+    monkeypatch.setattr(solver, "available_memory", lambda: 100 << 20)
     with pytest.raises(ResourceError, match=r"13 tiers need 0\.1 GiB of memory, and this machine has 0\.1 GiB free"):
         pyramid.solve(13)
 
@@ -387,3 +402,48 @@ def test_the_last_bar_leaves_nothing_to_choose(tmp_path: Path, capsys: pytest.Ca
     assert answer["winner"] == "second"
     assert answer["best_action"] is None
     assert answer["tree"] is None
+
+
+# the kernel's own checks
+
+
+def test_the_kernel_refuses_what_is_not_of_its_game() -> None:
+    counts = Numbering.of(5).counts
+    moved = [*counts[:-2], counts[-2] + 1, counts[-1] - 1]
+    bad: list[Any] = [counts[:-1], [*counts, 0], moved, [-1, *counts[1:]], [], 5, ["1"] * len(counts)]
+    check(Blocks, [5, counts], {0: [1, 4, 6, 19, -3, 2**40, "5"], 1: bad})
+    with pytest.raises(TypeError):
+        Blocks.__new__(Blocks)
+    blocks, top = Blocks(5, counts), len(counts) - 1
+    levels: list[Any] = [np.zeros(16, np.uint8) for _ in counts]
+    with pytest.raises(ValueError, match=f"level {top} has not been laid out"):
+        blocks.solve(levels, 0, 0, 0, 7, 1)
+    for level in range(top, -1, -1):
+        for wrong in (level - 1, level + 1, -1, 99):
+            with pytest.raises(ValueError, match=f"expected {level}, found {wrong}"):
+                blocks.lay_out(wrong, 1)
+        for threads in THREADS:
+            with pytest.raises(REFUSED):
+                blocks.lay_out(level, threads)
+        levels[level] = np.zeros(2 * blocks.lay_out(level, 1) + 16, np.uint8)
+    with pytest.raises(ValueError, match="expected -1"):
+        blocks.lay_out(0, 1)
+    spoilt_levels = [
+        [*levels[:3], level, *levels[4:]] for level in (None, levels[3][:-1], levels[3].astype(np.int16), 7)
+    ]
+    for arguments in ([], None, *spoilt_levels):
+        with pytest.raises((*REFUSED, IndexError)):
+            blocks.solve(arguments, 3, 0, 1, 7, 1)
+    good = [levels, 3, 0, 1, 7, 1]
+    check(blocks.solve, good, {1: [-1, 99], 2: [-1, 2], 3: [-1, 99, 2**40], 4: [-1, 255], 5: THREADS})
+    check(blocks.block, [3, 0], {0: [-1, 99], 1: [-1, 99]})
+    check(blocks.blocks, [3], {0: [-1, 99]})
+    check(blocks.find, [[1] * 5], {0: [3, ["1"] * 5]})
+    for state in ([], [1] * 4, [1] * 6, [-1] * 5, [96, 0, 0, 0, 0], [0, 64, 0, 0, 0], [0, 0, 0, 0, 95], [2**70] * 5):
+        assert blocks.find(state) is None
+
+
+@pytest.mark.parametrize("threads", [0, -3, 1025, 100_000])
+def test_threads_that_cannot_start_are_refused(threads: int) -> None:
+    with pytest.raises(InvalidRulesError, match=f"threads must be 1 to 1024, not {threads}"):
+        pyramid.solve(11, threads=threads)

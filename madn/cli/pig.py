@@ -1,4 +1,4 @@
-"""`madn pig`: the dice race Pig, solved, asked for a state, or played by two policies."""
+"""`madn pig`: the dice race Pig, solved, asked for a state, or played by two strategies."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -9,7 +9,7 @@ from madn.cli.output import columns, duration, json_option, percent, plural, pri
 from madn.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from madn.games.pig import Pig, Policy, Solution
+    from madn.games.pig import Pig, Solution, Strategy
 
 VARIANTS = ("classic", "exact", "difference")
 
@@ -36,7 +36,7 @@ def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -
     "players",
     nargs=2,
     metavar="A B",
-    help="Play policy A against B, exactly: optimal, turns, best, hold-K.",
+    help="Play strategy A against B, exactly: optimal, turns, best, hold-K.",
 )
 @click.option("--threads", type=int, help="Threads to use.  [default: 1 for short games, all for long ones]")
 @json_option
@@ -149,21 +149,21 @@ def _check_players(players: tuple[str, str]) -> None:
         raise click.BadParameter("only one can be the best reply to the other", param_hint="'--duel'")
 
 
-def _policy(solution: "Solution", player: str) -> "Policy":
-    from madn.games.pig import Policy, fewest_turns
+def _strategy(solution: "Solution", player: str) -> "Strategy":
+    from madn.games.pig import Strategy, fewest_turns
 
     if player == "optimal":
-        return solution.policy
+        return solution.strategy
     if player == "turns":
         return fewest_turns(solution.game)[0]
-    return Policy.hold_at(solution.game, int(player.removeprefix("hold-")))
+    return Strategy.hold_at(solution.game, int(player.removeprefix("hold-")))
 
 
 def _duel(solution: "Solution", players: tuple[str, str]) -> dict[str, Any]:
     from madn.games.pig import best_response, duel
 
-    policies = [None if player == "best" else _policy(solution, player) for player in players]
-    first, second = policies
+    strategies = [None if player == "best" else _strategy(solution, player) for player in players]
+    first, second = strategies
     if first is None and second is not None:
         first = best_response(second, solution.threads)
     elif second is None and first is not None:

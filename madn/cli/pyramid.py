@@ -10,7 +10,7 @@ from madn.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from madn.games.pyramid import Solution, State
-    from madn.games.pyramid_tree import Strategy, Turn
+    from madn.games.pyramid.tree import Strategy, Turn
 
 
 @click.command()
@@ -41,22 +41,22 @@ def pyramid(
     if svg is not None and not svg.absolute().parent.is_dir():
         raise click.BadParameter(f"there is no directory {svg.absolute().parent}", param_hint="'--svg'")
     from madn.games import pyramid as game
-    from madn.games import pyramid_tree
+    from madn.games.pyramid import tree as trees
 
     state = game.start(tiers) if text is None else game.parse_state(text, tiers)
     drawn = with_tree or svg is not None
     with ProgressBar("solving") as bar:
         solution = game.solve(tiers, threads=threads, keep=drawn, until=state, progress=bar)
     answer = _answer(solution, state)
-    tree = pyramid_tree.strategy(solution, state, depth) if drawn and answer["best_actions"] else None
+    tree = trees.strategy(solution, state, depth) if drawn and answer["best_actions"] else None
     if svg is not None and tree is not None:
-        svg.write_text(pyramid_tree.as_svg(tree), encoding="utf-8")
+        svg.write_text(trees.as_svg(tree), encoding="utf-8")
     if as_json:
         print_json({**answer, "tree": _nested(tree), "svg": svg and str(svg)})
         return
     click.echo(_table(solution, answer))
     if with_tree and tree is not None:
-        click.echo("\n" + pyramid_tree.as_text(tree))
+        click.echo("\n" + trees.as_text(tree))
     if svg is not None and tree is not None:
         click.echo(f"\nThe tree is in {svg}")
 

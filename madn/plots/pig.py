@@ -25,14 +25,14 @@ def draw(name: str) -> Figure:
 def regions(variant: Variant, others: tuple[int, ...], title: str) -> Figure:
     """Four panels, one for each score of the other player: own score to the right, turn score upwards."""
     game = Pig(variant=variant)
-    policy = solve(game).policy
+    strategy = solve(game).strategy
     figure = Figure(figsize=(8, 7.4), layout="constrained")
     figure.suptitle(f"{title}: the optimal action")
     panels = figure.subplots(2, 2, sharex=True, sharey=True).flat
     for axes, other in zip(panels, others, strict=True):
         image = np.full((game.target, game.target), np.nan)  # [turn, own]
         for own in range(game.target):
-            image[1 : game.target - own, own] = policy.decisions(own, other)[1:]
+            image[1 : game.target - own, own] = strategy.decisions(own, other)[1:]
         axes.imshow(image, cmap=ListedColormap([ROLL, HOLD]), vmin=0, vmax=1, origin="lower", interpolation="nearest")
         axes.set_title(f"the other player has {other}", fontsize=10)
         axes.set_xlabel("own score (points)")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.games.pig import Pig, Policy, Solution, Variant, best_response, duel, fewest_turns, solve
+from madn.games.pig import Pig, Solution, Strategy, Variant, best_response, duel, fewest_turns, solve
 from madn.report import Fact
 
 SOURCE = "Pig"
@@ -23,9 +23,9 @@ def _solved(variant: Variant) -> Solution:
     return solve(Pig(TARGET, FACES, variant=variant))
 
 
-def holds_and_choices(policy: Policy) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Two tables [own, other, turn]: where the policy holds, and where there is a choice that play can reach."""
-    game = policy.game
+def holds_and_choices(strategy: Strategy) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Two tables [own, other, turn]: where the strategy holds, and where there is a choice that play can reach."""
+    game = strategy.game
     scores = np.arange(game.target)
     faces = [face for face in range(1, game.faces + 1) if face != game.losing_face]
     reached = np.zeros(game.target, bool)
@@ -34,7 +34,7 @@ def holds_and_choices(policy: Policy) -> tuple[NDArray[np.bool_], NDArray[np.boo
         reached[turn] = any(turn >= face and reached[turn - face] for face in faces)
     choice = (scores > 0) & reached & (scores < game.target - scores[:, None])
     choices = np.broadcast_to(choice[:, None, :], (game.target,) * 3)
-    holds = np.unpackbits(policy.bits, axis=-1, count=game.target, bitorder="little").astype(bool)
+    holds = np.unpackbits(strategy.bits, axis=-1, count=game.target, bitorder="little").astype(bool)
     return holds & choices, choices
 
 
@@ -45,8 +45,8 @@ def first_holds(holds: NDArray[np.bool_], scores: int) -> tuple[int, int, int]:
 
 
 def _classic(solution: Solution) -> Iterator[Fact]:
-    states, policy = solution.states, solution.policy
-    holds, _ = holds_and_choices(policy)
+    states, strategy = solution.states, solution.strategy
+    holds, _ = holds_and_choices(strategy)
     sixes = 2 * (-(-TARGET // FACES) - 1) + 1
     yield Fact(
         SOURCE,
@@ -56,7 +56,7 @@ def _classic(solution: Solution) -> Iterator[Fact]:
         sixes <= 70,
         f"{sixes} are enough: whoever holds when, one of two players has {-(-TARGET // FACES)} of them",
     )
-    reply = duel(best_response(policy), policy)
+    reply = duel(best_response(strategy), strategy)
     yield Fact(
         SOURCE,
         "the optimal strategy wins at least half of the games, whatever the other does",
@@ -112,7 +112,7 @@ def _classic(solution: Solution) -> Iterator[Fact]:
         f"sharp: at {last} there are still {counts[last]} states with a stop",
     )
     turns, expected = fewest_turns(solution.game)
-    result = duel(policy, turns)
+    result = duel(strategy, turns)
     yield Fact(
         SOURCE,
         "wins in % against the fewest expected turns (Haigh and Roters)",
@@ -126,8 +126,8 @@ def _classic(solution: Solution) -> Iterator[Fact]:
 
 
 def _exact(solution: Solution) -> Iterator[Fact]:
-    game, policy = solution.game, solution.policy
-    holds, choices = holds_and_choices(policy)
+    game, strategy = solution.game, solution.strategy
+    holds, choices = holds_and_choices(strategy)
     losing = [face for face in range(1, FACES + 1) if face == game.losing_face or 180 + 16 + face > TARGET]
     yield Fact(SOURCE, "exact variant: faces that lose the turn at 180 + 16", [1, 5, 6], losing, losing == [1, 5, 6])
     dead = game.dead_scores()
@@ -209,7 +209,7 @@ def _chance_in_a_turn(need: int) -> float:
 
 
 def _difference(solution: Solution) -> Iterator[Fact]:
-    holds, _ = holds_and_choices(solution.policy)
+    holds, _ = holds_and_choices(solution.strategy)
     stops = np.flatnonzero(holds.any(axis=(1, 2)))
     near = int(stops.max()) + 1
     low = int(np.flatnonzero(holds[:, :181].any(axis=(1, 2))).max()) + 1

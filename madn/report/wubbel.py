@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from madn.games._wubbel import article_table
-from madn.games.pig import WUBBEL, Solution, best_response, duel, solve
+from madn.games.pig import WUBBEL, Solution, article_table, best_response, duel, solve
 from madn.report import Fact
 
 SOURCE = "Wubbel"
@@ -56,7 +55,7 @@ def facts(full: bool) -> Iterator[Fact]:
     )
     yield from _program(solution)
     yield from _decisions(solution)
-    reply = duel(best_response(solution.policy), solution.policy)
+    reply = duel(best_response(solution.strategy), solution.strategy)
     yield Fact(
         SOURCE,
         "no strategy is stronger",
@@ -137,7 +136,7 @@ def _program(solution: Solution) -> Iterator[Fact]:
         for g in range(GOAL):
             p = np.concatenate([table[e, g, : GOAL - e], np.ones(5)])
             roll = (sum(p[face : face + GOAL - e] for face in range(1, 6)) + 1 - table[g, e, 0]) / 6
-            wrong += int(((1 - table[g, e:GOAL, 0] > roll) != solution.policy.decisions(e, g))[1:].sum())
+            wrong += int(((1 - table[g, e:GOAL, 0] > roll) != solution.strategy.decisions(e, g))[1:].sum())
     yield Fact(
         SOURCE,
         "processor seconds of the printed C program",
@@ -150,7 +149,7 @@ def _program(solution: Solution) -> Iterator[Fact]:
 
 
 def _decisions(solution: Solution) -> Iterator[Fact]:
-    holds = solution.policy.decisions(0, 24)
+    holds = solution.strategy.decisions(0, 24)
     saved = [int(u) for u in np.flatnonzero(holds)]
     low, middle = [u for u in saved if u < 18], [u for u in (18, 19, 20) if not holds[u]]
     yield Fact(SOURCE, "at 0:24, save with", [16, 17], low, low == [16, 17])
@@ -165,7 +164,7 @@ def _decisions(solution: Solution) -> Iterator[Fact]:
         f"with {again[0]} to {again[-1]} it is best to roll once more" if again else "",
     )
     pairs = [(e, g) for e in range(GOAL) for g in range(GOAL)]
-    bumpy = sum(bool((np.diff(solution.policy.decisions(e, g)[1:].astype(int)) < 0).any()) for e, g in pairs)
+    bumpy = sum(bool((np.diff(solution.strategy.decisions(e, g)[1:].astype(int)) < 0).any()) for e, g in pairs)
     yield Fact(
         SOURCE,
         "the decision is not monotone",

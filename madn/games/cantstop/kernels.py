@@ -2,24 +2,22 @@
 
 from contextlib import suppress
 from itertools import combinations
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 
 from madn import machine
-from madn.games import _cantstop
-from madn.games._cantstop_turns import Turns
+from madn.games.cantstop._stage import Stage
+from madn.games.cantstop._turns import Turns
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rule28 import bonus, steps_worth
 from madn.games.cantstop.rules import MARKERS
 
-BUILDS: dict[str, ModuleType] = {"portable": _cantstop}
+BUILDS: dict[str, type[Stage]] = {"portable": Stage}  # every build has the interface of `_stage.pyi`
 if machine.has_avx2():
     with suppress(ImportError):  # not built for another kind of processor
-        from madn.games import _cantstop_avx2
+        from madn.games.cantstop._stage_avx2 import Stage as WideStage
 
-        BUILDS["avx2"] = _cantstop_avx2
+        BUILDS["avx2"] = WideStage
 
 WIDTH = 11  # columns of the largest board: the tables are this wide
 MANY = 1 << 16  # states that are worth several threads
@@ -81,7 +79,7 @@ def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tu
     return turns, np.array(columns, np.int32), np.array(cells, np.int64)
 
 
-def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads: int, build: str) -> Any:
+def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads: int, build: str) -> Stage:
     """All components with these open columns, ready to be solved."""
     game, placements, splits = layout.game, layout.placements(mask), layout.splits(mask)
     mirror = layout.mirror(mask) if mask == layout.mirrored(mask) else np.empty(0, np.int32)
@@ -94,7 +92,7 @@ def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads
         for kind, closes in enumerate(sets):
             wins = won + closes.bit_count() >= game.to_win
             shift[k, 2 * kind : 2 * kind + 2] = -1 if wins else won * cells[kind]
-    return BUILDS[build].Stage(
+    return BUILDS[build](
         turns, placements.packed, mirror, placements.total, structures, column, shift, row, values,
         layout.places[mask], layout.rows(mask) * layout.columns(mask), threshold, 1 / game.sides**4,
         threads,

@@ -10,10 +10,11 @@ import numpy as np
 
 from madn.errors import InvalidRulesError, ResourceError
 from madn.games.cantstop import kernels
+from madn.games.cantstop._stage import Stage
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rules import CantStop
-from madn.machine import available_memory, fastest_build, usable_threads
+from madn.machine import available_memory, chosen_threads, fastest_build
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
@@ -108,14 +109,12 @@ def solve(
     """
     if method not in LIMIT:
         raise InvalidRulesError(f"the method is {NEWTON} or {PLAIN}, not {method!r}")
-    if threads is not None and threads < 1:
-        raise InvalidRulesError(f"threads must be at least 1, not {threads}")
     if lanes not in {1, 8}:
         raise InvalidRulesError(f"lanes are 8 or 1, not {lanes}")
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
     layout = Layout(game)
-    solution = Solution(layout, np.zeros((roles, layout.size)), method, threads or usable_threads(), rule)
+    solution = Solution(layout, np.zeros((roles, layout.size)), method, chosen_threads(threads), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
     _work(solution, lanes, build or fastest_build(kernels.BUILDS), keeper, progress)
     if keeper:
@@ -143,10 +142,10 @@ def _work(solution: Solution, lanes: int, build: str, keeper: Checkpoint | None,
         done += levels.sum()
 
 
-def _solve_level(solution: Solution, stage: Any, level: int, lanes: int) -> None:
+def _solve_level(solution: Solution, stage: Stage, level: int, lanes: int) -> None:
     tolerance = -1.0 if solution.method == NEWTON else PLAIN_CHANGE
     limit = LIMIT[solution.method]
-    values, partners, iterations, passes = stage.solve_level(level, solution.threads, lanes, tolerance, limit)
+    values, partners, iterations, passes = stage.solve_level(level, lanes, tolerance, limit)
     if not len(values):
         return
     x = np.minimum((BINS * values).astype(np.int64), BINS - 1)  # the first player's chance when it is his turn

@@ -1,13 +1,9 @@
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 class Turns:
-    begin: Any
-    largest: int
-    bytes: int
     def __init__(
         self,
         left: NDArray[np.int8],

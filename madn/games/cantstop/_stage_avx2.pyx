@@ -1,4 +1,4 @@
 # cython: embedsignature=True
 """The Can't Stop kernels for processors with AVX2."""
 
-include "_cantstop.pxi"
+include "_stage.pxi"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from madn.errors import ResourceError
-from madn.games.pyramid import Action, Solution, State, actions, after, is_final, state_text
+from madn.games.pyramid.solver import Action, Solution, State, actions, after, is_final, state_text
 
 MOST_TURNS = 3000
 

@@ -6,15 +6,10 @@ from numpy.typing import NDArray
 MAX_TIERS: int
 PADDING: int
 
+def bounds(tiers: int) -> tuple[NDArray[np.int16], NDArray[np.int16]]: ...
+
 class Blocks:
-    def __init__(
-        self,
-        tiers: int,
-        ways: NDArray[np.uint32],
-        most: NDArray[np.int16],
-        room: NDArray[np.int16],
-        counts: Sequence[int],
-    ) -> None: ...
+    def __init__(self, tiers: int, counts: Sequence[int]) -> None: ...
     @property
     def tiers(self) -> int: ...
     @property

@@ -52,7 +52,7 @@ CS_INLINE lanes_8 unless_8(lanes_8 stop, lanes_8 limit, lanes_8 slope) {
     return pair_8(_mm256_and_pd(_mm256_cmp_pd(stop.a, limit.a, _CMP_LT_OQ), slope.a),
                   _mm256_and_pd(_mm256_cmp_pd(stop.b, limit.b, _CMP_LT_OQ), slope.b));
 }
-CS_INLINE lanes_8 settled_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
+CS_INLINE lanes_8 stopped_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
     return pair_8(_mm256_blendv_pd(value.a, stop.a, _mm256_cmp_pd(stop.a, limit.a, _CMP_GE_OQ)),
                   _mm256_blendv_pd(value.b, stop.b, _mm256_cmp_pd(stop.b, limit.b, _CMP_GE_OQ)));
 }
@@ -76,7 +76,7 @@ CS_INLINE lanes_8 unless_8(lanes_8 stop, lanes_8 limit, lanes_8 slope) {
     EACH_8 slope.v[i] = stop.v[i] < limit.v[i] ? slope.v[i] : 0.0;
     return slope;
 }
-CS_INLINE lanes_8 settled_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
+CS_INLINE lanes_8 stopped_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
     EACH_8 value.v[i] = stop.v[i] >= limit.v[i] ? stop.v[i] : value.v[i];
     return value;
 }
@@ -93,7 +93,7 @@ CS_INLINE lanes_1 companion_1(lanes_1 best, lanes_1 companion, lanes_1 x, lanes_
     return x > best ? y : companion;
 }
 CS_INLINE lanes_1 unless_1(lanes_1 stop, lanes_1 limit, lanes_1 slope) { return stop < limit ? slope : 0.0; }
-CS_INLINE lanes_1 settled_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return stop >= limit ? stop : value; }
+CS_INLINE lanes_1 stopped_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return stop >= limit ? stop : value; }
 
 /* What stopping in each state is worth: `one minus` the value of the opponent's anchor in the component it leads to.
  *   first[state], kind[state]   where the row of that component lies, and which columns of it belong to the lanes
@@ -168,7 +168,7 @@ CS_INLINE lanes_1 settled_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return
             if (state + 1 < states) {                                                                                 \
                 const lanes_##S x = load_##S(stop + state * W), limit = obey ? same_##S(0.0) : v;                     \
                 a = unless_##S(x, limit, a);                                                                          \
-                v = settled_##S(x, limit, v);                                                                         \
+                v = stopped_##S(x, limit, v);                                                                         \
             }                                                                                                         \
             store_##S(value + state * W, v);                                                                          \
             store_##S(slope + state * W, a);                                                                          \

@@ -8,10 +8,13 @@ It has two tables and swaps them, so the last values of a finished pair are in o
 Pairs that need them read both in turn, and with a small `eps` may change by more than that for ever.
 """
 
+import numpy as np
+
 from libc.math cimport fabs, fmax
-from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 cdef enum:
+    MOST_GOAL = 1000
     MOST_SWEEPS = 10000  # of a pair; some dozens are usual
 
 
@@ -29,24 +32,20 @@ cdef inline double prob(const double* p, int goal, int ep, int gp, int u) noexce
     return fmax(save, 1.0 / 6 * throw)
 
 
-def article_table(double[:, :, ::1] table, double eps):
+def article_table(double[:, :, ::1] table not None, double eps):
     """Fill table[e, g, u], of side goal + 1, and return how often a value was computed."""
-    cdef int goal = <int>table.shape[0] - 1, side = goal + 1, total, ep, gp, u, sweeps, most = 0
+    cdef int side = <int>min(table.shape[0], MOST_GOAL + 2), goal = side - 1, total, ep, gp, u, sweeps, most = 0
     cdef long long updates = 0
-    cdef Py_ssize_t size = <Py_ssize_t>side * side * side, i, here, there
+    cdef Py_ssize_t here, there
     cdef double delta
-    if goal < 1 or table.shape[1] != side or table.shape[2] != side:
-        raise ValueError("the table must be a cube")
-    cdef double* first = <double*>malloc(size * sizeof(double))
-    cdef double* second = <double*>malloc(size * sizeof(double))
-    if first == NULL or second == NULL:
-        free(first)
-        free(second)
-        raise MemoryError
-    cdef double* current = first
-    cdef double* later = second
-    for i in range(size):
-        current[i] = later[i] = 1
+    if not 1 <= goal <= MOST_GOAL or table.shape[1] != side or table.shape[2] != side:
+        found = (table.shape[0], table.shape[1], table.shape[2])
+        raise ValueError(f"table: expected a cube with sides of 2 to {MOST_GOAL + 1}, found {found}")
+    if not eps > 0:
+        raise ValueError(f"eps must be more than 0, not {eps}")
+    cdef double[:, ::1] tables = np.ones((2, side ** 3))
+    cdef double* current = &tables[0, 0]
+    cdef double* later = &tables[1, 0]
     with nogil:
         for total in range(2 * goal, -1, -1):
             for ep in range(goal + 1):
@@ -68,10 +67,7 @@ def article_table(double[:, :, ::1] table, double eps):
                         delta = fmax(delta, fabs(current[there] - later[there]))
                     updates += 2 * side
                     current, later = later, current
-        for i in range(size):
-            (&table[0, 0, 0])[i] = current[i]
-    free(first)
-    free(second)
+        memcpy(&table[0, 0, 0], current, tables.shape[1] * sizeof(double))
     if most == MOST_SWEEPS:
         raise ArithmeticError(f"the values of a pair still change by more than {eps:g} after {MOST_SWEEPS} sweeps")
     return updates

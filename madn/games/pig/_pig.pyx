@@ -18,116 +18,15 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
+from madn._machine cimport checked_threads
+
+include "_turn.pxi"
+
 cdef enum:
-    MOST_TARGET = 1000
-    MOST_FACES = 1000
-    MOST_ROUNDS = 1000   # of improving decisions; two or three are usual
     TILE = 20            # scores on each side of a tile, which one thread does at a time
 
-cdef double SLACK = 1e-15   # decisions change only for a relative gain of more than this: rounding, not play
-
-
 LIMITS = (MOST_TARGET, MOST_FACES)
-
-
-cdef struct Table:
-    int target
-    int faces
-    int losing           # the face that ends the turn
-    bint exact           # past the target the turn is lost
-    bint paid            # the winner is paid what the loser lacks; otherwise winning is worth 1
-    bint mercy           # the losing face scores one point
-    double total         # what both players' values add up to
-    uint8_t dead[MOST_TARGET]   # scores from which the target cannot be reached any more
-
-
-cdef struct Turn:
-    double v[MOST_TARGET + MOST_FACES + 1]   # value at each turn score; v[0] is that of the whole turn
-    double q[MOST_TARGET + MOST_FACES + 1]   # probability of losing the turn from there
-    double roll[MOST_TARGET]                 # value of rolling
-    uint8_t hold[MOST_TARGET]                # the decisions
-
-
-cdef inline double scale(const Table* g, double value) noexcept nogil:
-    """What differences are measured by: probabilities by themselves, payments by the largest there is."""
-    return g.target if g.paid else fabs(value) + 1e-300
-
-
-cdef inline int backwards(const Table* g, int faces, int losing, int need, double win, double s, const double* h,
-                          double sign, double margin, Turn* turn) noexcept nogil:
-    """Go backwards through a turn that needs `need` points; return how many decisions changed.
-
-    `h[t]` is the value of holding with t points, `win` that of reaching the target, `s` that of losing the turn.
-    The player whose turn it is wants much of it (`sign` 1) or little (-1). A decision changes if the other is better
-    by more than `margin`, relative to the value: with 0 the best is taken, with infinity the decisions in `turn`
-    are kept.
-    """
-    cdef int t, k, changed = 0
-    cdef bint hold
-    cdef double value, lost, limit, base = s, base_lost = 1
-    for t in range(need, need + faces):
-        turn.v[t] = win
-        turn.q[t] = 0
-        if g.exact and t > need:
-            turn.v[t] = s
-            turn.q[t] = 1
-    if g.mercy:
-        base = win if need == 1 else h[1]
-        base_lost = 0
-    for t in range(need - 1, -1, -1):
-        value = base
-        lost = base_lost
-        for k in range(t + faces, t + losing, -1):   # the newest last: the sum need not wait for it
-            value += turn.v[k]
-            lost += turn.q[k]
-        for k in range(t + losing - 1, t, -1):
-            value += turn.v[k]
-            lost += turn.q[k]
-        value /= faces
-        lost /= faces
-        turn.roll[t] = value
-        if t > 0:
-            limit = margin * scale(g, value)
-            hold = sign * (h[t] - value) > (-limit if turn.hold[t] else limit)
-            changed += hold != turn.hold[t]
-            turn.hold[t] = hold
-            if hold:
-                value = h[t]
-                lost = 0
-        turn.v[t] = value
-        turn.q[t] = lost
-    return changed
-
-
-cdef int play(const Table* g, int need, double win, double s, const double* h, double sign, double margin,
-              Turn* turn) noexcept nogil:
-    """As `backwards`; the compiler unrolls the loops over the faces of a common die."""
-    if g.faces == 6 and g.losing == 1:
-        return backwards(g, 6, 1, need, win, s, h, sign, margin, turn)
-    if g.faces == 6 and g.losing == 6:
-        return backwards(g, 6, 6, need, win, s, h, sign, margin, turn)
-    return backwards(g, g.faces, g.losing, need, win, s, h, sign, margin, turn)
-
-
-cdef double reply(const Table* g, int need, double win, const double* h, double c, double d, double x, bint fresh,
-                  Turn* turn) noexcept nogil:
-    """The value x of a turn with best decisions, when losing it is worth c + d x; `x` is a first guess.
-
-    Newton's method: x as a function of c + d x is convex and made of lines, so each step is the value of better
-    decisions than the last, until there are none.
-    """
-    cdef int changed, step
-    for step in range(MOST_ROUNDS):
-        changed = play(g, need, win, c + d * x, h, 1, 0 if fresh and step == 0 else SLACK, turn)
-        x += (turn.v[0] - x) / (1 - d * turn.q[0])
-        if changed == 0 and step > 0:   # the decisions are best at their own value
-            return x
-    return INFINITY
-
-
-cdef inline double gain(const Table* g, int other) noexcept nogil:
-    """What winning is worth when the other player has this score."""
-    return g.target - other if g.paid else 1
+NOT_FOUND = f"the best decisions of a pair of scores were not found in {MOST_ROUNDS} rounds"
 
 
 cdef int solve_pair(const Table* g, double* values, double* after, int a, int b) noexcept nogil:
@@ -164,22 +63,6 @@ cdef int solve_pair(const Table* g, double* values, double* after, int a, int b)
     values[b * n + a] = g.total - y
     after[a * n + b] = g.total - x
     return 0
-
-
-cdef int best_turn(const Table* g, const double* values, const double* after, int a, int b, double margin,
-                   Turn* turn) noexcept nogil:
-    """Fill in the best turn of a player who has a, the other b; return the sign of its values.
-
-    They are those of the player who is behind: -1 if that is the other one. With `values` NULL they are those
-    of the player who rolls.
-    """
-    cdef int n = g.target
-    memset(turn.hold, 0, sizeof(turn.hold))
-    if a <= b or values == NULL or g.dead[a] or g.dead[b]:
-        play(g, n - a, gain(g, b), after[b * n + a], &after[b * n + a], 1, margin, turn)
-        return 1
-    play(g, n - a, g.total - gain(g, b), values[b * n + a], &values[b * n + a], -1, margin, turn)
-    return -1
 
 
 cdef int solve_tile(const Table* g, double* values, double* after, int i, int j) noexcept nogil:
@@ -231,10 +114,12 @@ cdef int meet_pair(const Table* g, double* rolls, double* waits, const uint8_t* 
 cdef int meet_tile(const Table* g, double* rolls, double* waits, const uint8_t* mine_bits, const uint8_t* their_bits,
                    double win, double loss, double never, int i, int j) noexcept nogil:
     cdef int n = g.target, width = (n + 7) // 8, a, b, failed = 0
+    cdef const uint8_t* mine = NULL
     for a in range(min(n, (i + 1) * TILE) - 1, i * TILE - 1, -1):
         for b in range(min(n, (j + 1) * TILE) - 1, j * TILE - 1, -1):
-            failed += meet_pair(g, rolls, waits, NULL if mine_bits == NULL else mine_bits + (a * n + b) * width,
-                                their_bits + (b * n + a) * width, win, loss, never, a, b)
+            if mine_bits != NULL:
+                mine = mine_bits + (a * n + b) * width
+            failed += meet_pair(g, rolls, waits, mine, their_bits + (b * n + a) * width, win, loss, never, a, b)
     return failed
 
 
@@ -281,30 +166,39 @@ cdef class Kernel:
 
     cdef Table table
 
-    def __init__(self, int target, int faces, int losing, bint exact, bint paid, bint mercy, dead):
+    def __cinit__(self, int target, int faces, int losing, bint exact, bint paid, bint mercy, dead):
         if not (2 <= target <= MOST_TARGET and 2 <= faces <= MOST_FACES and 1 <= losing <= faces):
-            raise ValueError("no such game")
+            raise ValueError(f"no Pig to {target} with {faces} faces of which {losing} loses")
         if len(dead) != target:
-            raise ValueError("one flag for each score")
+            raise ValueError(f"dead: expected a flag for each of {target} scores, found {len(dead)}")
         self.table.target, self.table.faces, self.table.losing = target, faces, losing
         self.table.exact, self.table.paid, self.table.mercy = exact, paid, mercy
         self.table.total = 0 if paid else 1
         for score in range(target):
             self.table.dead[score] = bool(dead[score])
 
-    cdef check(self, const double[:, ::1] array):
-        if array.shape[0] != self.table.target or array.shape[1] != self.table.target:
-            raise ValueError("the values must be those of the game")
+    cdef int check(self, str name, const double[:, ::1] array) except -1:
+        cdef int n = self.table.target
+        if array.shape[0] != n or array.shape[1] != n:
+            raise ValueError(f"{name}: expected shape {(n, n)}, found {(array.shape[0], array.shape[1])}")
+        return 0
 
-    cdef check_bits(self, const uint8_t[:, :, ::1] bits):
+    cdef int check_bits(self, str name, const uint8_t[:, :, ::1] bits) except -1:
         cdef int n = self.table.target
         if bits.shape[0] != n or bits.shape[1] != n or bits.shape[2] != (n + 7) // 8:
-            raise ValueError("the decisions must be those of the game")
+            found = (bits.shape[0], bits.shape[1], bits.shape[2])
+            raise ValueError(f"{name}: expected shape {(n, n, (n + 7) // 8)}, found {found}")
+        return 0
 
-    cdef int first_of(self, int wave) except -1:
+    cdef int check_scores(self, int low, int high) except -1:
+        if not 0 <= low <= high < self.table.target:
+            raise ValueError(f"scores must be 0 to {self.table.target - 1}, not {low} and {high}")
+        return 0
+
+    cdef int first_tile(self, int wave) except -1:
         """The first of the tiles i, wave - i."""
         if not 0 <= wave < self.waves:
-            raise ValueError("no such wave")
+            raise ValueError(f"wave must be 0 to {self.waves - 1}, not {wave}")
         return max(0, wave - self.waves // 2)
 
     @property
@@ -312,50 +206,52 @@ cdef class Kernel:
         """Steps of `solve` and `meet`, from the last, waves - 1, to 0; each needs those above it."""
         return 2 * ((self.table.target + TILE - 1) // TILE) - 1
 
-    def solve(self, double[:, ::1] values, double[:, ::1] after, int wave, int threads):
+    def solve(self, double[:, ::1] values not None, double[:, ::1] after not None, int wave, int threads):
         """Write both arrays for the pairs of scores in the tiles i, wave - i."""
-        cdef int first = self.first_of(wave), i, failed = 0
-        self.check(values)
-        self.check(after)
+        cdef int first = self.first_tile(wave), i, failed = 0
+        self.check("values", values)
+        self.check("after", after)
+        threads = checked_threads(threads)
         for i in prange(first, wave // 2 + 1, num_threads=threads, schedule="dynamic", nogil=True):
             failed += solve_tile(&self.table, &values[0, 0], &after[0, 0], i, wave - i)
         if failed:
-            raise ArithmeticError("the decisions of a pair of scores did not settle")
+            raise ArithmeticError(NOT_FOUND)
 
-    def meet(self, double[:, ::1] rolls, double[:, ::1] waits, const uint8_t[:, :, ::1] mine,
-             const uint8_t[:, :, ::1] theirs, double win, double loss, double never, int wave, int threads):
+    def meet(self, double[:, ::1] rolls not None, double[:, ::1] waits not None, const uint8_t[:, :, ::1] mine,
+             const uint8_t[:, :, ::1] theirs not None, double win, double loss, double never, int wave, int threads):
         """As `solve`, for the first player's values against fixed decisions; `mine` None is the best reply.
 
         rolls[a][b]: the first player has a and rolls; waits[b][a]: the second has b and rolls. Decisions are
         bits[own][other], bit t says to hold with t points. Payoffs are those of the first player.
         """
-        cdef int first = self.first_of(wave), i, failed = 0
+        cdef int first = self.first_tile(wave), i, failed = 0
         cdef const uint8_t* mine_bits = NULL
-        self.check(rolls)
-        self.check(waits)
-        self.check_bits(theirs)
+        self.check("rolls", rolls)
+        self.check("waits", waits)
+        self.check_bits("theirs", theirs)
+        threads = checked_threads(threads)
         if mine is not None:
-            self.check_bits(mine)
+            self.check_bits("mine", mine)
             mine_bits = &mine[0, 0, 0]
         for i in prange(first, wave - first + 1, num_threads=threads, schedule="dynamic", nogil=True):
             failed += meet_tile(&self.table, &rolls[0, 0], &waits[0, 0], mine_bits, &theirs[0, 0, 0], win, loss, never,
                                 i, wave - i)
         if failed:
-            raise ArithmeticError("the decisions of a pair of scores did not settle")
+            raise ArithmeticError(NOT_FOUND)
 
-    def check_rows(self, const double[:, ::1] values, const double[:, ::1] after, double tie, int first, int end,
-                   int threads):
+    def check_rows(self, const double[:, ::1] values not None, const double[:, ::1] after not None, double tie,
+                   int first, int end, int threads):
         """Recompute the values of own scores first..end-1 from `after`, writing nothing.
 
         Returns (largest difference, smallest gap between rolling and holding above `tie`, its own score, other
         score and turn score, number of ties).
         """
-        cdef int n = self.table.target, a
+        cdef int a
         cdef Found found[MOST_TARGET]
-        self.check(values)
-        self.check(after)
-        if not 0 <= first <= end <= n:
-            raise ValueError("no such scores")
+        self.check("values", values)
+        self.check("after", after)
+        self.check_scores(first, end - 1)
+        threads = checked_threads(threads)
         for a in prange(first, end, num_threads=threads, schedule="dynamic", nogil=True):
             check_row(&self.table, &values[0, 0], &after[0, 0], a, tie, &found[a])
         residual, gap, where, ties = 0.0, INFINITY, (0, 0, 0), 0
@@ -366,16 +262,18 @@ cdef class Kernel:
                 gap, where = found[a].gap, (a, found[a].other, found[a].turn)
         return residual, gap, *where, ties
 
-    def turn(self, const double[:, ::1] values, const double[:, ::1] after, double tie, int a, int b,
-             double[::1] value, double[::1] roll, uint8_t[::1] hold):
+    def turn(self, const double[:, ::1] values not None, const double[:, ::1] after not None, double tie, int a, int b,
+             double[::1] value not None, double[::1] roll not None, uint8_t[::1] hold not None):
         """One turn at the scores a (own) and b: at each turn score the value, that of rolling, and the decision."""
         cdef int n = self.table.target, t
         cdef double sign, zero
         cdef Turn turn
-        self.check(values)
-        self.check(after)
-        if not (0 <= a < n and 0 <= b < n and value.shape[0] == roll.shape[0] == hold.shape[0] == n - a):
-            raise ValueError("no such scores")
+        self.check("values", values)
+        self.check("after", after)
+        self.check_scores(min(a, b), max(a, b))
+        if not value.shape[0] == roll.shape[0] == hold.shape[0] == n - a:
+            lengths = (value.shape[0], roll.shape[0], hold.shape[0])
+            raise ValueError(f"value, roll, hold: expected length {n - a} at score {a}, found {lengths}")
         sign = best_turn(&self.table, &values[0, 0], &after[0, 0], a, b, tie, &turn)
         zero = 0 if sign > 0 else self.table.total
         for t in range(n - a):
@@ -383,28 +281,29 @@ cdef class Kernel:
             roll[t] = zero + sign * turn.roll[t]
             hold[t] = turn.hold[t]
 
-    def decide(self, const double[:, ::1] values, const double[:, ::1] after, double tie, uint8_t[:, :, ::1] bits,
-               int a, int threads):
+    def decide(self, const double[:, ::1] values, const double[:, ::1] after not None, double tie,
+               uint8_t[:, :, ::1] bits not None, int a, int threads):
         """Write the best decisions of own score a; a tie is a roll. Without `values`, `after` has to be enough."""
         cdef int n = self.table.target, b
         cdef const double* precise = NULL
-        self.check(after)
-        self.check_bits(bits)
+        self.check("after", after)
+        self.check_bits("bits", bits)
+        self.check_scores(a, a)
+        threads = checked_threads(threads)
         if values is not None:
-            self.check(values)
+            self.check("values", values)
             precise = &values[0, 0]
-        if not 0 <= a < n:
-            raise ValueError("no such score")
         for b in prange(n, num_threads=threads, schedule="static", nogil=True):
             decide_pair(&self.table, precise, &after[0, 0], tie, &bits[a, b, 0], a, b)
 
-    def fewest_turns(self, double[::1] turns, uint8_t[:, ::1] bits):
+    def fewest_turns(self, double[::1] turns not None, uint8_t[:, ::1] bits not None):
         """The fewest turns that are expected from each own score, with the decisions that need them."""
         cdef int n = self.table.target, a, t
         cdef double x
         cdef Turn turn
         if turns.shape[0] != n or bits.shape[0] != n or bits.shape[1] != (n + 7) // 8:
-            raise ValueError("the arrays must be those of the game")
+            found = (turns.shape[0], bits.shape[0], bits.shape[1])
+            raise ValueError(f"turns, bits: expected {n} scores and {(n + 7) // 8} bytes of decisions, found {found}")
         cdef double[::1] h = turns.copy()   # minus the turns that are left
         for a in range(n - 1, -1, -1):
             h[a] = -INFINITY

@@ -1,9 +1,7 @@
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.games._cantstop_turns import Turns
+from madn.games.cantstop._turns import Turns
 
 class Stage:
     def __init__(
@@ -24,5 +22,5 @@ class Stage:
         threads: int,
     ) -> None: ...
     def solve_level(
-        self, level: int, threads: int, lanes: int, tolerance: float, limit: int
-    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], int]: ...
+        self, level: int, lanes: int, tolerance: float, limit: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.uint8], int]: ...

@@ -1,10 +1,4 @@
-"""The pyramid game (Fujita 2016): how soon a player can be sure of winning, from every state.
-
-`tiers` rows of 1, 2, 3, … bars. In turn, each player marks bars that stand next to each other in one tier, at least
-one; who marks the last bar loses. Marked bars cut a tier into runs, and only the lengths of the runs matter: a state
-is a tuple, state[n - 1] runs of n bars. W(x) is the number of turns that the player to move needs to win, `limit` or
-more if the other side can prevent it; Z(x) is the same for the other side. The recursions are (3.2)-(3.5) of the paper.
-"""
+"""W and Z of every state: the recursions (3.2)-(3.5) of the paper, from few bars to many."""
 
 import math
 import time
@@ -16,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
-from madn.games._pyramid import MAX_TIERS, PADDING, Blocks
-from madn.machine import available_memory, usable_threads
+from madn.games.pyramid._pyramid import MAX_TIERS, PADDING, Blocks, bounds
+from madn.machine import available_memory, chosen_threads
 
 State = tuple[int, ...]
 Progress = Callable[[float, str], None]
@@ -119,62 +113,41 @@ def after(state: State, action: Action) -> State:
 
 @dataclass(frozen=True)
 class Numbering:
-    """The vectors of runs of three bars and more that get a rank, and what storing all states takes.
+    """How many states there are to be numbered, and what storing their values takes.
 
-    Take room n + 1 for a run of n bars, and n + 1 in a tier of n: then the runs of a state fit into the tiers. So for
-    every k the runs of k bars and more are at most `most[k]`, and c of them take at most `room[k][c]`, the room of the
-    c largest tiers. Vectors that fulfil this are numbered; most of them can be reached, and no other can.
+    A vector has the runs of three bars and more of a state; those that `bounds` lets through get a rank. The level of a
+    vector is the number of its bars.
     """
 
     tiers: int
-    most: NDArray[np.int16]
-    room: NDArray[np.int16]
-    ways: NDArray[np.uint32]
-    """[k][c][u]: vectors of runs of 3 to k bars after c longer ones that take room u"""
     counts: list[int]
-    """vectors in each level, the number of bars in runs of three and more"""
+    """vectors in each level"""
     states: list[int]
     """at least as many as there are states in each level"""
 
     @classmethod
     def of(cls, tiers: int) -> "Numbering":
         """Count the vectors of a game."""
-        sizes = range(2, tiers + 2)
-        most = [0, *(sum(size // (k + 1) for size in sizes) for k in range(1, tiers + 1))]
-        C, U = most[1] + 2, sum(sizes) + tiers + 3
-        room = np.zeros((tiers + 1, U), np.int64)
-        fits = np.zeros((tiers + 1, C, U), np.bool_)
-        for k in range(1, tiers + 1):
-            for c in range(most[k] + 1):
-                room[k, c] = sum(sorted(sizes, reverse=True)[: min(c, tiers - k + 1)])
-                fits[k, c, : room[k, c] + 1] = True
-
-        def counted(below: NDArray[np.int64], k: int) -> NDArray[np.int64]:
-            """For each c and u the vectors with runs of k bars and fewer, from those with shorter runs."""
-            ways = np.where(fits[k], below, 0)
+        room = bounds(tiers)[1].astype(np.int64)
+        C, U = room.shape[1], int(room.max()) + tiers + 3
+        fits = np.arange(U) <= room[:, :, None]  # [k][c][u]: whether c runs of k bars and more may take room u
+        small = np.ones((C, U), np.int64)  # by c and u of the longer runs: ways to add single bars and runs of two
+        for k in (1, 2):
+            small = np.where(fits[k], small, 0)
             for c in reversed(range(C - 1)):
-                ways[c, : U - k - 1] += ways[c + 1, k + 1 :]
-            return ways
-
-        small = counted(counted(np.ones((C, U), np.int64), 1), min(2, tiers))
-        ways = np.zeros((tiers + 1, C, U), np.int64)
-        ways[2] = 1
+                small[c, : U - k - 1] += small[c + 1, k + 1 :]
         reached = np.zeros((C, U), np.int64)  # vectors of runs of k bars and more by c and u
         reached[0, 0] = 1
-        for k in range(3, tiers + 1):
-            ways[k] = counted(ways[k - 1], k)
         for k in range(tiers, 2, -1):
             for c in range(1, C):
                 reached[c, k + 1 :] += reached[c - 1, : U - k - 1]
                 reached[c] *= fits[k, c]
-        C = most[min(3, tiers)] + 2  # enough for runs of three and more
         levels = sum(range(3, tiers + 1)) + 1
         counts, states = [0] * levels, [0] * levels
         for c, u in np.argwhere(reached).tolist():
             counts[u - c] += int(reached[c, u])
             states[u - c] += int(reached[c, u]) * int(small[c, u])
-        narrow = np.ascontiguousarray(ways[:, :C]).astype(np.uint32)
-        return cls(tiers, np.array(most, np.int16), room.astype(np.int16), narrow, counts, states)
+        return cls(tiers, counts, states)
 
     def memory_bytes(self, keep: bool) -> int:
         """At least the memory that a solve takes: all values, or those of the levels that are needed at one time."""
@@ -286,12 +259,10 @@ def solve(
     With `until` only as far as this state needs. Without `keep`, values are forgotten when no later state needs
     them; those of the states that follow the last level remain.
     """
-    if threads is not None and threads < 1:
-        raise InvalidRulesError(f"threads must be at least 1, not {threads}")
+    workers = chosen_threads(threads)
     numbering = check_memory(tiers, keep)
     began = time.perf_counter()
-    workers = threads or usable_threads()
-    blocks = Blocks(tiers, numbering.ways, numbering.most, numbering.room, numbering.counts)
+    blocks = Blocks(tiers, numbering.counts)
     sizes, left = [0] * len(numbering.counts), blocks.candidates
     for level in reversed(range(len(sizes))):
         sizes[level] = blocks.lay_out(level, workers)

@@ -1,4 +1,4 @@
 # cython: embedsignature=True
 """The Can't Stop kernels for any processor."""
 
-include "_cantstop.pxi"
+include "_stage.pxi"

@@ -1,1 +1,0 @@
-from madn.games._cantstop import Stage as Stage

@@ -1,0 +1,1 @@
+from madn.games.cantstop._stage import Stage as Stage

@@ -1,0 +1,273 @@
+"""The pyramid game: the numbering of its states and the sweep over them.
+
+A state is split into a *block*, its runs of three bars and more, and a *row* of the block, its runs of two; along a
+row only the single bars vary. Blocks are ranked by their run lengths, the longest first, among all vectors that
+fulfil two conditions every reachable state fulfils (see `bounds`). The rows of a block and how
+long they are is its *shape*: there are few shapes, and each is kept once. A state is then block, row and single bars.
+
+The value of a state is two bytes, Z and 255 - W. A turn takes the least of Z and the greatest of W over the states
+that can follow: of the two bytes, simply the least of each. Sixteen bytes are compared at a time.
+"""
+
+import numpy as np
+
+from cython.parallel cimport prange
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+
+from madn._machine cimport checked_threads
+
+cdef extern from "rows.h":
+    void ask_for(const void* address) noexcept nogil
+    void least_of(uint8_t* least, const uint8_t* values, int chunks) noexcept nogil
+    void most_of(uint8_t* most, const uint8_t* lengths, int rows, uint8_t more) noexcept nogil
+
+cdef enum:
+    MOST_TIERS = 18
+    ROWS = 64            # no state has as many runs of two bars
+    SINGLES = 96         # no state has as many single bars
+    OPTIONS = 768        # no state has as many actions
+    SHAPES = 65536
+    SLOTS = 4 * SHAPES
+    PAD = 16             # bytes after the last value of a level that a row may be read into
+    FEW = 2048           # blocks that are not worth waking other threads for
+    NEUTRAL = 255        # in both bytes: never the least, so no action leads to the empty pyramid
+
+MAX_TIERS, PADDING = MOST_TIERS, PAD
+
+include "_numbers.pxi"
+
+
+cdef struct Shapes:
+    uint8_t* length          # [shape][twos]: states of the row
+    uint16_t* offset         # [shape][twos]: states of the block before the row
+
+
+cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, uint32_t block,
+                     uint8_t* length) noexcept nogil:
+    """Find the rows of a block: the blocks it comes from by marking one bar are known.
+
+    Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is some such steps.
+    """
+    cdef int a, b, n, row
+    cdef int64_t rank
+    cdef uint8_t x[MOST_TIERS + 2]
+    cdef uint8_t most[ROWS + 16]
+    cdef Path path
+    memset(most, 0, ROWS + 16)
+    unrank(g, block, x)
+    path.c[g.tiers] = path.u[g.tiers] = path.rank[g.tiers] = 0
+    follow(g, x, g.tiers, &path)
+    for a in range(g.tiers):
+        if a > 2:
+            if not x[a]:
+                continue
+            x[a] -= 1
+        for b in range(min(a, g.tiers - 1 - a) + 1):
+            n = a + b + 1
+            if n < 3 or (b > 2 and not x[b]):
+                continue
+            if b > 2:
+                x[b] -= 1
+            x[n] += 1
+            rank = checked_rank(g, x, n, path.c[n], path.u[n], path.rank[n])
+            if rank >= 0:  # a block that cannot be reached has the shape without rows
+                most_of(most + (a == 2) + (b == 2), s.length + (places[rank] & 0xFFFF) * ROWS, ROWS,
+                        (a == 1) + (b == 1))
+            x[n] -= 1
+            if b > 2:
+                x[b] += 1
+        if a > 2:
+            x[a] += 1
+    for row in range(ROWS - 1, 0, -1):  # a run of two becomes a single bar
+        if most[row]:
+            most[row - 1] = max(most[row - 1], <uint8_t>(most[row] + 1))
+    memcpy(length, most, ROWS)
+
+
+include "_sweep.pxi"
+
+
+cdef class Blocks:
+    """The blocks of a game by level, their shapes, and where the values of each begin in its level.
+
+    The level of a block is the number of bars in its runs of three and more: every action on such a run leads to a
+    lower level. `counts` are the blocks that are numbered in each level. Levels are laid out from the top down, then
+    solved from 0 up.
+    """
+
+    cdef Numbers numbers
+    cdef Shapes shapes
+    cdef readonly int tiers
+    cdef readonly int kinds              # shapes so far; 0 is the shape of a block that cannot be reached
+    cdef readonly int64_t candidates
+    cdef int levels, next                # how many there are, and which one is laid out next
+    cdef object tables                   # keeps the arrays of `numbers`
+    cdef int64_t[::1] first              # of each level in `order`
+    cdef int64_t[::1] reached            # blocks of each level that can be reached
+    cdef int64_t[::1] states             # of each level
+    cdef uint32_t[::1] order             # blocks by level, those that can be reached first
+    cdef uint64_t[::1] places            # of each block: 65536 * its first state in the level + its shape
+    cdef uint8_t[:, ::1] length
+    cdef uint16_t[:, ::1] offset
+    cdef int64_t[::1] size               # states of each shape
+    cdef uint32_t[::1] slots             # shapes by a hash of their lengths
+
+    def __cinit__(self, int tiers, counts):
+        cdef const int16_t[::1] most
+        cdef const int16_t[:, ::1] room
+        cdef const uint32_t[:, :, ::1] ways
+        cdef int level
+        most, room = bounds(tiers)
+        ways = ways_of(tiers, most, room)
+        self.tiers, self.tables, self.kinds = tiers, (ways, most, room), 1
+        self.numbers.tiers = tiers
+        self.numbers.plane, self.numbers.line = <int>(ways.shape[1] * ways.shape[2]), <int>ways.shape[2]
+        self.numbers.runs = <int>room.shape[1]
+        self.numbers.ways, self.numbers.most, self.numbers.room = &ways[0, 0, 0], &most[0], &room[0, 0]
+        self.candidates, self.levels = ways[tiers, 0, 0], sum(range(3, tiers + 1)) + 1
+        if len(counts) != self.levels or min(counts) < 0 or sum(counts) != self.candidates:
+            raise ValueError(f"counts: expected {self.candidates} blocks in {self.levels} levels, "
+                             f"found {sum(counts)} in {len(counts)}")
+        self.next = self.levels - 1
+        self.first = np.append(0, np.cumsum(counts, dtype=np.int64))
+        self.reached, self.states = np.zeros(self.levels, np.int64), np.zeros(self.levels, np.int64)
+        self.order = np.empty(self.candidates, np.uint32)
+        self.places = np.zeros(self.candidates, np.uint64)
+        self.length, self.offset = np.zeros((SHAPES, ROWS), np.uint8), np.zeros((SHAPES, ROWS), np.uint16)
+        self.size, self.slots = np.zeros(SHAPES, np.int64), np.zeros(SLOTS, np.uint32)
+        self.shapes.length, self.shapes.offset = &self.length[0, 0], &self.offset[0, 0]
+        cdef int64_t[::1] cursor = np.array(self.first)
+        collect(&self.numbers, tiers, 0, 0, 0, &self.order[0], &cursor[0], &self.first[0])
+        for level in range(self.levels):
+            if cursor[level] != self.first[level + 1]:
+                raise ValueError(f"counts: expected {cursor[level] - self.first[level]} blocks in level {level}, "
+                                 f"found {counts[level]}")
+
+    cdef int check_level(self, int level) except -1:
+        if not 0 <= level < self.levels:
+            raise ValueError(f"level must be 0 to {self.levels - 1}, not {level}")
+        return 0
+
+    cdef int shape(self, const uint8_t* length) except -1:
+        """The number of the shape with these rows; a new one if there is none yet."""
+        cdef uint64_t mixed = 0
+        cdef int row, slot
+        for row in range(ROWS):
+            mixed = (mixed ^ length[row]) * 0x9E3779B97F4A7C15ull
+        slot = <int>(mixed >> 46)
+        while self.slots[slot]:
+            if memcmp(self.shapes.length + self.slots[slot] * ROWS, length, ROWS) == 0:
+                return self.slots[slot]
+            slot = (slot + 1) % SLOTS
+        if self.kinds == SHAPES:
+            raise OverflowError(f"there are more than {SHAPES} shapes")
+        self.slots[slot] = self.kinds
+        for row in range(ROWS):
+            self.length[self.kinds, row] = length[row]
+            self.offset[self.kinds, row] = <uint16_t>self.size[self.kinds]
+            self.size[self.kinds] += length[row]
+        self.kinds += 1
+        return self.kinds - 1
+
+    def lay_out(self, int level, int threads):
+        """Find the shapes of a level, all higher ones being known, and give its blocks places; return its states."""
+        if level != self.next:
+            raise ValueError(f"levels are laid out from the top down: expected {self.next}, found {level}")
+        threads = checked_threads(threads)
+        cdef int64_t begin = self.first[level], count = self.first[level + 1] - begin, i, states = 0, kept = 0
+        cdef uint8_t[:, ::1] lengths = np.zeros((count, ROWS), np.uint8)
+        cdef const Numbers* numbers = &self.numbers
+        cdef const Shapes* shapes = &self.shapes
+        cdef int shape
+        if count < FEW:
+            threads = 1
+        if level == self.levels - 1:  # the level of the start: one run of each length
+            lengths[0, 0], lengths[0, 1] = 3, 2
+        else:
+            for i in prange(count, nogil=True, num_threads=threads, schedule="dynamic", chunksize=64):
+                lengths_of(numbers, shapes, &self.places[0], self.order[begin + i], &lengths[i, 0])
+        for i in range(count):
+            if lengths[i, 0]:
+                shape = self.shape(&lengths[i, 0])
+                self.places[self.order[begin + i]] = <uint64_t>states << 16 | <uint64_t>shape
+                states += self.size[shape]
+                self.order[begin + kept] = self.order[begin + i]
+                kept += 1
+        self.reached[level], self.states[level], self.next = kept, states, level - 1
+        return states
+
+    def blocks(self, int level):
+        """How many blocks of a level can be reached."""
+        self.check_level(level)
+        return self.reached[level]
+
+    def solve(self, levels, int level, int64_t begin, int64_t end, int limit, int threads):
+        """Compute the values of blocks `begin` to `end` of a level from lower levels.
+
+        `levels` has for each level its values, two bytes a state and then PADDING bytes, or None where they are not
+        needed any more: actions lead down by at most the number of tiers.
+        """
+        cdef const uint8_t* values[MOST_TIERS * MOST_TIERS]
+        cdef const uint8_t* const* lower = values
+        cdef uint8_t[::1] view
+        cdef uint8_t* out
+        cdef const Numbers* numbers = &self.numbers
+        cdef const Shapes* shapes = &self.shapes
+        cdef int64_t i
+        cdef int j
+        self.check_level(level)
+        threads = checked_threads(threads)
+        if self.next >= 0:
+            raise ValueError(f"level {self.next} has not been laid out")
+        if not 0 <= begin <= end <= self.reached[level]:
+            raise ValueError(f"level {level}: blocks must be 0 to {self.reached[level]}, not {begin} to {end}")
+        if not 0 <= limit <= 254:
+            raise ValueError(f"limit must be 0 to 254, not {limit}")
+        if len(levels) != self.levels:
+            raise ValueError(f"levels: expected {self.levels}, found {len(levels)}")
+        for j in range(max(0, level - self.tiers), level + 1):
+            if levels[j] is None:
+                raise ValueError(f"level {j}: its values are needed for level {level} and were not kept")
+            view = levels[j]
+            if view.shape[0] != 2 * self.states[j] + PAD:
+                raise ValueError(f"level {j}: expected {2 * self.states[j] + PAD} bytes, found {view.shape[0]}")
+            values[j] = &view[0]
+        out = &view[0]
+        if end - begin < FEW:
+            threads = 1
+        begin += self.first[level]
+        end += self.first[level]
+        for i in prange(begin, end, nogil=True, num_threads=threads, schedule="dynamic", chunksize=16):
+            solve_block(numbers, shapes, &self.places[0], lower, level, limit, self.order[i], out)
+
+    def block(self, int level, int64_t number):
+        """Return the runs of three bars and more of a block, how many of each length, and the lengths of its rows."""
+        cdef uint8_t x[MOST_TIERS + 2]
+        self.check_level(level)
+        if not 0 <= number < self.reached[level]:
+            raise ValueError(f"level {level}: block must be 0 to {self.reached[level] - 1}, not {number}")
+        cdef uint32_t rank = self.order[self.first[level] + number]
+        unrank(&self.numbers, rank, x)
+        shape = self.places[rank] & 0xFFFF
+        rows = [length for length in self.length[shape] if length]
+        return tuple(x[k] for k in range(3, self.tiers + 1)), rows
+
+    def find(self, state):
+        """Return the level of a state and its number in the level, or None if it cannot be reached."""
+        cdef uint8_t x[MOST_TIERS + 2]
+        cdef int k, level = 0, ones, twos
+        if len(state) != self.tiers or min(state) < 0 or max(state) >= SINGLES or state[1] >= ROWS:
+            return None
+        ones, twos = state[0], state[1]
+        for k in range(3, self.tiers + 1):
+            x[k] = state[k - 1]
+            level += k * x[k]
+        cdef int64_t rank = checked_rank(&self.numbers, x, self.tiers, 0, 0, 0)
+        if rank < 0:
+            return None
+        cdef uint64_t place = self.places[rank]
+        cdef int shape = place & 0xFFFF
+        if shape == 0 or ones >= self.length[shape, twos]:
+            return None
+        return level, (place >> 16) + self.offset[shape, twos] + ones
