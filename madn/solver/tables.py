@@ -234,11 +234,15 @@ class SweepTables:
             raise ValueError("hold_state is not one list of columns for each square")
         held = self.hold_state[: len(self.hold_state) - LANES]
         _inside("hold_state", held[held != STOP], 0, k)
+        if ((np.diff(held.astype(np.int64)) <= 0) & (held[:-1] != STOP)).any():
+            raise ValueError("the columns that hold a square do not ascend")
         begins = self.hold_group[: S * (groups + 1)].reshape(S, groups + 1)
         firsts = np.concatenate([[0], ends[:-1] + 1])
         if (begins < firsts[:, None]).any() or (begins > ends[:, None]).any():
             raise ValueError("hold_group leads out of the list of its square")
         _inside("boxed_state", self.boxed_state[:boxed], 0, k)
+        if (np.diff(self.boxed_state[:boxed]) <= 0).any():
+            raise ValueError("boxed_state does not ascend")
         _inside("boxed_with", self.boxed_with[: boxed * S], -1, k)
         _inside("row_boxed", self.row_boxed[:n], -1, captured)
         pieces = np.bitwise_count(self.row_facing[:n])[:, None]
