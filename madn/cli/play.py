@@ -5,13 +5,14 @@ import sys
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from madn.board import Board, Move
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
+from madn.drawing import BLACK, RED
 from madn.rules import DIE, Rules
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from madn.record import Record
 
 HUMAN = "human"
-COLOURS = {"O": "red", "X": "blue"}
+# Black is the terminal's own ink, which can be read on any background.
+STYLES: dict[str, dict[str, Any]] = {RED.letter: {"fg": "red", "bold": True}, BLACK.letter: {"bold": True}}
 HELP = "a number or a move to play it; hint, undo, board, save FILE, quit"
 
 
@@ -133,9 +135,7 @@ class Session:
         for number, line in enumerate(lines):
             if not line:
                 break
-            lines[number] = "".join(
-                click.style(sign, fg=COLOURS[sign], bold=True) if sign in COLOURS else sign for sign in line
-            )
+            lines[number] = "".join(click.style(sign, **STYLES[sign]) if sign in STYLES else sign for sign in line)
         return "\n".join(lines)
 
     def _persons_turn(self) -> bool:
