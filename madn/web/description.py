@@ -65,7 +65,7 @@ SCHEMAS: dict[str, Schema] = {
             "captures": {"type": "boolean"},
             "win": PROBABILITY | {"description": "The mover's winning probability after the move."},
             "loss": PROBABILITY
-            | {"description": "What the move costs compared with the best one, in winning probability."},
+            | {"description": "What the move loses compared with the best one, in probability."},
             "board": BOARD | {"description": "The board that the next player to roll sees."},
         }
     ),
@@ -96,7 +96,7 @@ SCHEMAS: dict[str, Schema] = {
         seed=COUNT,
         move=TEXT | {"description": "The move that the player makes."},
         win=PROBABILITY | {"description": "The mover's winning probability after it."},
-        loss=PROBABILITY | {"description": "What it costs compared with the best one."},
+        loss=PROBABILITY | {"description": "What it loses compared with the best one."},
         moves=listed(named("Move"), minItems=1, description="All legal moves, best first."),
     ),
     "Database": record(
