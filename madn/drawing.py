@@ -6,8 +6,28 @@ from the tips of two arms, the boxes in the corners. Other sizes are crosses wit
 
 from dataclasses import dataclass
 from functools import cache
+from math import hypot
 
 from madn.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Colour:
+    """How a side is painted, wherever it is drawn; style.css has the same shades, and a test compares them."""
+
+    name: str
+    fill: str
+    dark: str
+    pale: str
+    letter: str = ""
+
+
+RED = Colour("Red", "#cf2b24", "#7b130e", "#f6c3bc", "O")
+BLACK = Colour("Black", "#34363b", "#0d0e10", "#c9c9c6", "X")
+TRACK = "#4a4231"
+IDLE = (Colour("Yellow", "#f0bd1f", TRACK, "#f7d566"), Colour("Green", "#2f8f4e", TRACK, "#7dbf92"))
+"""The two sides of the printed board that a game for two leaves empty."""
+FRAME, GROUND, PAPER, INK, MARK = "#b3241d", "#fbecc0", "#fffdf6", "#23211c", "#14599c"
 
 Cell = tuple[int, int]
 """Column and row of a cell, counted from the top left corner of the picture."""
@@ -80,21 +100,20 @@ def layout(rules: Rules) -> Layout:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One side as it is drawn: its cells, pieces and status; letter and colours go with the seat."""
+    """One side as it is drawn: its cells, pieces and status; the colour goes with the seat."""
 
     side: Side
     squares: tuple[int, ...]
     boxed: int
     status: str
-    letter: str
-    name: str
-    colour: str
-    dark: str
-    pale: str
+    colour: Colour
 
 
 def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool) -> tuple[Seat, Seat]:
-    """The seats of the side to move and of the other side; with `flip` the side to move sits at the top."""
+    """The seats of the side to move and of the other side; with `flip` the side to move sits at the top.
+
+    Red sits at the bottom, black at the top.
+    """
     own_status, other_status = "to move", "waits"
     if _finished(own, rules):
         own_status, other_status = "has won", "has lost"
@@ -103,16 +122,29 @@ def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool
 
     def seat(squares: tuple[int, ...], status: str, at_top: bool) -> Seat:
         cells = layout(rules)
-        boxed = rules.pieces - len(squares)
-        if at_top:
-            return Seat(cells.top, squares, boxed, status, "X", "Blue", "#2d6cc0", "#123463", "#b9d3f3")
-        return Seat(cells.bottom, squares, boxed, status, "O", "Red", "#d62f2a", "#7a1511", "#f7bdb6")
+        side, colour = (cells.top, BLACK) if at_top else (cells.bottom, RED)
+        return Seat(side, squares, rules.pieces - len(squares), status, colour)
 
     return seat(own, own_status, flip), seat(other, other_status, not flip)
 
 
 def _finished(squares: tuple[int, ...], rules: Rules) -> bool:
     return len(squares) == rules.pieces and min(squares) >= rules.squares
+
+
+def idle_sides(rules: Rules) -> list[tuple[Colour, Side]]:
+    """The two sides that do not play, on the printed board; no other board has room for them."""
+    cells = layout(rules)
+    if rules.squares != 40 or cells.width != cells.height:
+        return []
+    sides = []
+    for colour, turns in zip(IDLE, (1, 3), strict=True):
+        path, box = cells.bottom.path, cells.bottom.box
+        for _ in range(turns):  # a quarter turn each
+            path = tuple((cells.width - 1 - y, x) for x, y in path)
+            box = tuple((cells.width - 1 - y, x) for x, y in box)
+        sides.append((colour, Side(path, box)))
+    return sides
 
 
 def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, caption: str, flip: bool = False) -> str:
@@ -124,18 +156,26 @@ def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, c
         signs[seat.side.path[0]] = "(.)"
         signs |= dict.fromkeys(seat.side.path[rules.squares :], "[.]")
         for place, cell in enumerate(seat.side.box):
-            signs[cell] = f" {seat.letter} " if place < seat.boxed else " - "
+            signs[cell] = f" {seat.colour.letter} " if place < seat.boxed else " - "
     for seat in both:
         for cell in (seat.side.path[square] for square in seat.squares):
-            signs[cell] = signs[cell].replace(".", seat.letter)
+            signs[cell] = signs[cell].replace(".", seat.colour.letter)
     lines = ["".join(signs.get((x, y), "   ") for x in range(cells.width)).rstrip() for y in range(cells.height)]
-    status = ", ".join(f"{seat.letter} {seat.status} ({seat.boxed} in the box)" for seat in both)
+    status = ", ".join(f"{seat.colour.letter} {seat.status} ({seat.boxed} in the box)" for seat in both)
     legend = "(.) A-square  [.] finish square  - free place in the box"
     return "\n".join([*lines, "", f"{status}: {caption}", legend])
 
 
-CELL = 44  # pixels from one square to the next
-WOOD, PAPER, LINE, INK = "#f3d58a", "#fffdf5", "#5b4a1f", "#2b2413"
+CELL = 44  # from one square to the next
+DISC = 18  # radius of a square
+EDGE = 8  # width of the frame around the board
+# A pawn about the middle of its square: its shadow, body, head, and two highlights.
+PAWN = (
+    '<ellipse cx="2" cy="13" rx="15" ry="5" fill="#000000" stroke="none" opacity="0.2"/>'
+    '<path d="M-13 12c0-6 7-9 9-20h8c2 11 9 14 9 20a13 4.5 0 0 1-26 0z"/><circle cy="-13" r="8.5"/>'
+    '<path d="M-8 10c1-4 6-7 7-15" fill="none" stroke="#ffffff" stroke-width="2.4" stroke-linecap="round" '
+    'opacity="0.35"/><circle cx="-2.5" cy="-16" r="2.6" fill="#ffffff" stroke="none" opacity="0.6"/>'
+)
 
 
 def svg_board(
@@ -149,38 +189,40 @@ def svg_board(
 ) -> str:
     """Draw a board as an SVG document of its own, with a title and a description for screen readers.
 
-    `mark` is the start and the end of a move of the side to move (start None: the box); both are ringed.
+    It is the board of the web page. `mark` is the start and the end of a move of the side to move (start None:
+    the box); both are ringed, the end in red if the move captures.
     """
     cells = layout(rules)
     both = seats(own, other, rules, flip)
     mover = both[0]
     width, height = (cells.width + 1) * CELL, (cells.height + 1) * CELL + CELL * 3 // 4
-    words = ", ".join(f"{seat.name} {seat.status}" for seat in both)
-    detail = "; ".join(f"{seat.name}: {_places(seat, rules)}" for seat in both)
+    words = ", ".join(f"{seat.colour.name} {seat.status}" for seat in both)
+    detail = "; ".join(f"{seat.colour.name}: {_places(seat, rules)}" for seat in both)
+    outer = f'width="{width + 2 * EDGE}" height="{height + 2 * EDGE}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
-        f'height="{height}" role="img" font-family="sans-serif" text-anchor="middle">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-EDGE} {-EDGE} {width + 2 * EDGE} {height + 2 * EDGE}" '
+        f'{outer} role="img" font-family="sans-serif" text-anchor="middle">',
         f"<title>Mensch &#228;rgere Dich nicht, board {caption}: {words}</title>",
         f"<desc>{detail}.</desc>",
-        f'<rect width="{width}" height="{height}" rx="{CELL // 3}" fill="{WOOD}"/>',
+        f'<rect x="{-EDGE}" y="{-EDGE}" {outer} rx="22" fill="{FRAME}"/>',
+        f'<rect x="4" y="4" width="{width - 8}" height="{height - 8}" rx="14" fill="{GROUND}"/>',
+        _track(cells.bottom.path[: rules.squares]),
     ]
-    parts += [_line(seat.side.path[rules.squares - 1 :], seat.dark) for seat in both]
-    parts.append(_line((*cells.bottom.path[: rules.squares], cells.bottom.path[0]), LINE))
-    parts += [_disc(cell, PAPER, LINE) for cell in cells.bottom.path[: rules.squares]]
-    for seat in both:
-        parts += _ground(seat, rules)
-    for seat in both:
-        for cell in seat.side.box[: seat.boxed]:
-            parts.append(_pawn(cell, seat, "in the box"))
-        for square in seat.squares:
-            parts.append(_pawn(seat.side.path[square], seat, f"on {square}"))
+    parts += [_disc(cell, PAPER, TRACK) for cell in cells.bottom.path[: rules.squares]]
+    for colour, side in [*idle_sides(rules), *((seat.colour, seat.side) for seat in both)]:
+        parts += _home(colour, side, rules)
+    parts += map(_letter, both)
     if mark is not None:
         start, end = mark
         origin = mover.side.box[max(mover.boxed - 1, 0)] if start is None else mover.side.path[start]
-        parts += [_ring(origin, "6 4"), _ring(mover.side.path[end], "none")]
+        captures = end < rules.squares and rules.opposite(end) in other
+        parts += _arrow(origin, mover.side.path[end], FRAME if captures else MARK)
+    for seat in both:
+        parts += [_pawn(cell, seat, "in the box") for cell in seat.side.box[: seat.boxed]]
+        parts += [_pawn(seat.side.path[square], seat, f"on {square}") for square in seat.squares]
     parts.append(
         f'<text x="{width // 2}" y="{height - CELL // 2}" font-size="{CELL * 2 // 5}" fill="{INK}">'
-        f'<tspan font-weight="bold" fill="{mover.dark}">{mover.name} {mover.status}</tspan>'
+        f'<tspan font-weight="bold" fill="{mover.colour.dark}">{mover.colour.name} {mover.status}</tspan>'
         f'<tspan dx="12">{caption}</tspan></text>'
     )
     return "\n".join([*parts, "</svg>", ""])
@@ -197,45 +239,50 @@ def _centre(cell: Cell) -> Cell:
     return (cell[0] + 1) * CELL, (cell[1] + 1) * CELL
 
 
-def _line(cells: tuple[Cell, ...], stroke: str) -> str:
-    points = " ".join(f"{x},{y}" for x, y in map(_centre, cells))
-    return f'<polyline points="{points}" fill="none" stroke="{stroke}" stroke-width="3"/>'
+def _track(loop: tuple[Cell, ...]) -> str:
+    points = " ".join(f"{x},{y}" for x, y in map(_centre, (*loop, loop[0])))
+    return f'<polyline points="{points}" fill="none" stroke="{TRACK}" stroke-width="2.5"/>'
 
 
 def _disc(cell: Cell, fill: str, stroke: str) -> str:
     x, y = _centre(cell)
-    return f'<circle cx="{x}" cy="{y}" r="{CELL * 2 // 5}" fill="{fill}" stroke="{stroke}" stroke-width="2"/>'
+    return f'<circle cx="{x}" cy="{y}" r="{DISC}" fill="{fill}" stroke="{stroke}" stroke-width="2"/>'
 
 
-def _ground(seat: Seat, rules: Rules) -> list[str]:
-    """The coloured squares of a side: A-square, finish lane, and the box on its panel."""
-    columns, rows = zip(*map(_centre, seat.side.box), strict=True)
-    x, y, pad = min(columns), min(rows), CELL // 2
-    moves = seat.status == "to move"
+def _home(colour: Colour, side: Side, rules: Rules) -> list[str]:
+    """The coloured squares of a side: the box on its panel, the A-square, the finish lane."""
+    columns, rows = zip(*map(_centre, side.box), strict=True)
+    x, y, pad = min(columns), min(rows), 26
     panel = (
         f'<rect x="{x - pad}" y="{y - pad}" width="{max(columns) - x + 2 * pad}" '
-        f'height="{max(rows) - y + 2 * pad}" rx="{pad // 2}" fill="{seat.colour}" '
-        f'stroke="{seat.dark}" stroke-width="{4 if moves else 0}"/>'
+        f'height="{max(rows) - y + 2 * pad}" rx="24" fill="{colour.fill}"/>'
     )
-    a_x, a_y = _centre(seat.side.path[0])
-    letter = (
-        f'<text x="{a_x}" y="{a_y + CELL // 6}" font-size="{CELL // 2}" font-weight="bold" fill="{seat.dark}">A</text>'
-    )
-    coloured = [seat.side.path[0], *seat.side.path[rules.squares :], *seat.side.box]
-    return [panel, *(_disc(cell, seat.pale, seat.dark) for cell in coloured), letter]
+    coloured = [side.path[0], *side.path[rules.squares :], *side.box]
+    return [panel, *(_disc(cell, colour.pale, colour.dark) for cell in coloured)]
+
+
+def _letter(seat: Seat) -> str:
+    x, y = _centre(seat.side.path[0])
+    return f'<text x="{x}" y="{y + 6}" font-size="18" font-weight="bold" fill="{seat.colour.dark}">A</text>'
 
 
 def _pawn(cell: Cell, seat: Seat, where: str) -> str:
     x, y = _centre(cell)
     return (
-        f'<g transform="translate({x} {y})" fill="{seat.colour}" stroke="{seat.dark}" stroke-width="2">'
-        f"<title>{seat.name} piece {where}</title>"
-        '<path d="M-12 14 Q-12 8 -4 -3 L4 -3 Q12 8 12 14 Z"/><circle cy="-8" r="7.5"/></g>'
+        f'<g transform="translate({x} {y})" fill="{seat.colour.fill}" stroke="{seat.colour.dark}" stroke-width="1.6">'
+        f"<title>{seat.colour.name} piece {where}</title>{PAWN}</g>"
     )
 
 
-def _ring(cell: Cell, dashes: str) -> str:
-    x, y = _centre(cell)
-    stroke = f'stroke="#0a7d35" stroke-width="4" stroke-dasharray="{dashes}"'
-    ring = f'<circle cx="{x}" cy="{y}" r="{CELL // 2 - 1}" fill="none"'
-    return f'{ring} stroke="white" stroke-width="6"/>{ring} {stroke}/>'
+def _arrow(start: Cell, end: Cell, colour: str) -> list[str]:
+    """A move: a dashed ring, a line, a ring."""
+    (x1, y1), (x2, y2) = _centre(start), _centre(end)
+    length = hypot(x2 - x1, y2 - y1)
+    part = (length - DISC - 4) / length if length else 0
+    stroke = 'fill="none" stroke-width="4"'
+    return [
+        f'<circle cx="{x1}" cy="{y1}" r="{DISC + 3}" {stroke} stroke="{MARK}" stroke-dasharray="6 4"/>',
+        f'<line x1="{x1}" y1="{y1}" x2="{x1 + (x2 - x1) * part:.1f}" y2="{y1 + (y2 - y1) * part:.1f}" {stroke} '
+        f'stroke="{MARK}" stroke-linecap="round" opacity="0.55"/>',
+        f'<circle cx="{x2}" cy="{y2}" r="{DISC + 3}" {stroke} stroke="{colour}"/>',
+    ]

@@ -1,7 +1,7 @@
 """What the game is: how many pieces and squares, and what a turn is."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from math import comb
 from typing import NamedTuple
 
@@ -45,8 +45,10 @@ class Rules:
     and ranked; solving goes to 4.
     """
 
-    pieces: int = 4
-    squares: int = 40
+    pieces: int = field(default=4, metadata={"help": "Pieces a side."})
+    squares: int = field(
+        default=40, metadata={"help": f"Squares of the main field: even, {MIN_SQUARES} to {MAX_SQUARES}."}
+    )
 
     def __post_init__(self) -> None:
         for name, value in (("pieces", self.pieces), ("squares", self.squares)):
@@ -62,7 +64,7 @@ class Rules:
     def __str__(self) -> str:
         """The game in words: the sizes, then the house rules that are on. "2 pieces, 40 squares"."""
         words = [f"{self.pieces} {'piece' if self.pieces == 1 else 'pieces'}", f"{self.squares} squares"]
-        words += [field.name.replace("_", " ") for field in fields(self) if getattr(self, field.name) is True]
+        words += [rule.name.replace("_", " ") for rule in fields(self) if getattr(self, rule.name) is True]
         return ", ".join(words)
 
     @property

@@ -171,9 +171,9 @@ def test_what_cannot_be_is_refused_with_a_reason(visit: Open) -> None:
     page = visit("?board=12,41/33")
     shown(page, "12,41/33")
     reasons = {
-        ("square 12 of red", "square 13 of red"): "There is a piece on this square already.",
-        ("square 13 of red", "square 12 of red"): "There is a piece on this square already.",
-        ("square 12 of red", "finish square 41 of Red"): "There is a piece on this square already.",
+        ("square 12 of red", "square 13 of red"): "There is already a piece on this square.",
+        ("square 13 of red", "square 12 of red"): "There is already a piece on this square.",
+        ("square 12 of red", "finish square 41 of Red"): "There is already a piece on this square.",
         ("square 12 of red", "finish square 40 of Black"): "These finish squares belong to Black.",
         ("square 13 of red", "box of Red"): "This box belongs to Red.",
     }
@@ -186,7 +186,7 @@ def test_what_cannot_be_is_refused_with_a_reason(visit: Open) -> None:
         ("1,2,3/0", "more than 2 pieces"),
         ("0/20", "same square"),
         ("44/0", "0 to 41"),
-        ("5,5/0", "Two pieces"),
+        ("5,5/0", "two pieces"),
         ("nonsense", "Write a position"),
     ):
         page.fill("#text", text)
@@ -334,10 +334,24 @@ def test_german_and_english(visit: Open) -> None:
     assert page.locator("#win strong").inner_text().replace("\xa0", " ") == "49,77 %"
     page.click("#language")
     shown(page, "3,17/0,22")
-    page.wait_for_function("() => document.getElementById('win').innerText === 'Red wins with 49.77%'")
+    page.wait_for_function("() => document.getElementById('win').innerText === 'Red wins 49.77% of the time'")
     page.reload()  # the choice is kept
     page.wait_for_selector("body.ready")
     assert page.locator("html").get_attribute("lang") == "en"
+
+
+@pytest.mark.parametrize(
+    ("locale", "labels"),
+    [
+        ("en-GB", ["box of Red, place 1 of 2, Red piece", "box of Red, place 2 of 2, free"]),
+        ("de-DE", ["Haus von Rot, Platz 1 von 2, Figur von Rot", "Haus von Rot, Platz 2 von 2, frei"]),
+    ],
+)
+def test_a_screen_reader_hears_which_places_of_a_box_are_taken(locale: str, labels: list[str], visit: Open) -> None:
+    page = visit("?board=0/0", locale=locale)
+    shown(page, "0/0")
+    found = page.locator("#board .box.red").evaluate_all("all => all.map((place) => place.getAttribute('aria-label'))")
+    assert found == labels
 
 
 def play_to_the_end(page: Page) -> None:

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -91,11 +92,11 @@ CONTRACT = {
     "cantstop --sides 3 --shortest 1": "components positions first_player seconds",
     "cantstop --sides 2 --to-win 2 --shortest 2 --position -/- --roll 1112": "position",
     "players": "players features",
-    "match fpoc random --games 2000": "first second board first_wins games standard_error",
-    "match fpoc best --exact --pieces 1": "first second board exact as_second residual",
-    "match --table --games 50 --pieces 1": "players games matches",
-    "play fpoc random --pieces 1 --seed 1": "result plies seed record",
-    "analyse-game GAME": "result start end moves first second",
+    "match fpoc random --games 2000": "rules first second board first_wins games standard_error",
+    "match fpoc best --exact --pieces 1": "rules first second board exact as_second residual",
+    "match --table --games 50 --pieces 1": "rules players games matches",
+    "play fpoc random --pieces 1 --seed 1": "rules result plies seed record",
+    "analyse-game GAME": "rules result start end moves first second",
     "pyramid --tiers 5": "states limit first second winner best_action",
     "reproduce --only ludo": "source what published ours agrees note",
     "reproduce --only pig": "source what published ours agrees note",
@@ -125,7 +126,7 @@ def command_line(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 GAME = "madn game\npieces: 2\nsquares: 40\nfirst: A\nsecond: B\nstart: 3,17/0\nresult: unfinished\n\n1 first 4 17-21\n"
 
 
-def fields(found: Any) -> set[str]:
+def names_in(found: Any) -> set[str]:
     """The names in an answer; a list has those of its first object."""
     return set(found[0] if isinstance(found, list) else found)
 
@@ -138,7 +139,7 @@ def test_the_contract_below_is_for_every_command() -> None:
 def test_every_command_has_the_fields_of_the_contract_documented_and_a_table_for_people(
     line: str, run: Run, answer: Any, command_line: Any
 ) -> None:
-    found = fields(answer(*command_line(line)))
+    found = names_in(answer(*command_line(line)))
     assert set(CONTRACT[line].split()) <= found
     document = Path(__file__).resolve().parent.parent / "docs" / "cli.md"
     name = line.split()[0]
@@ -248,6 +249,7 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
     assert exact["exact"] + exact["as_second"] == pytest.approx(1)
     table = answer("match", "--table", "--pieces", 1, "--exact")
     assert len(table["matches"]) == len(table["players"]) ** 2
+    assert played["rules"] == exact["rules"] == table["rules"] == asdict(Rules(pieces=1))
 
 
 @pytest.mark.parametrize(
@@ -261,7 +263,7 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
         ("match TMP/none.rules fpoc", "none.rules: No such file"),
         ("match fpoc random --pieces 1 --board 40/0", "the game is over"),
         ("play chess", "there is no player 'chess'"),
-        ("play --out TMP/nowhere/game.txt", "there is no directory"),
+        ("play --out TMP/nowhere/game.txt", "nowhere/game.txt cannot be written: No such file or directory"),
         ("analyse-game TMP/none.txt", "none.txt: No such file"),
         ("analyse-game GAME --db DB", "the game is of 2 pieces, 40 squares"),
     ],
@@ -365,7 +367,7 @@ def test_rank_and_unrank_are_inverse(board: Board) -> None:
 
 def test_a_finished_game_has_no_moves(run: Run, small: Path) -> None:
     assert run("moves", "40/b", 3, "--pieces", 1)[:2] == (0, "The game is over: there are no moves.\n")
-    assert "wins with 100.0000 %" in run("analyse", small, "12,13/b")[1]
+    assert "wins 100.0000 % of the time" in run("analyse", small, "12,13/b")[1]
 
 
 def test_the_version_says_how_it_was_built(run: Run) -> None:
@@ -631,14 +633,112 @@ def test_ctrl_c_ends_a_long_solve(method: str, tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_closed_pipe_is_not_an_error_to_read_about() -> None:
-    listing = process("analyse", "--help")
-    assert listing.stdout is not None
-    listing.stdout.close()
-    assert listing.stderr is not None
-    assert "Traceback" not in listing.stderr.read()
-    listing.wait()
-    listing.stderr.close()
+@pytest.mark.skipif(os.name != "posix", reason="closes a POSIX pipe")
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("--help", 0),
+        ("--version", 0),
+        ("analyse --help", 0),
+        ("analyse DB 0/0", 0),
+        ("verify DB", 0),
+        ("verify DB/nothing", 1),
+        ("solve --pieces 1 --out TMP/one", 0),
+        ("play fpoc random --pieces 1 --seed 1 --out TMP/game.txt", 0),
+        ("moves 0/0 7", 2),
+    ],
+)
+def test_a_reader_that_goes_away_changes_nothing_but_what_is_read(
+    line: str, status: int, small: Path, tmp_path: Path
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    args = [word.replace("DB", str(small)).replace("TMP", str(tmp_path)) for word in line.split()]
+    for both in (False, True):  # as in `madn ... | head` and `madn ... 2>&1 | head`
+        command = [sys.executable, "-m", "madn", *args]
+        err = writing if both else subprocess.PIPE
+        done = subprocess.run(command, stdout=writing, stderr=err, text=True, check=False)
+        assert done.returncode == status
+        assert both or status == 2 or done.stderr == ""
+    os.close(writing)
+    assert {path.name for path in tmp_path.iterdir()} == {Path(word).name for word in args if str(tmp_path) in word}
+
+
+# files that cannot be written
+
+NOT_WRITABLE = [
+    ("TMP/nowhere/FILE", "No such file or directory"),
+    ("TMP/file/FILE", "Not a directory"),
+    ("TMP/directory.ENDING", "Is a directory"),
+    ("/proc/FILE", "No such file or directory"),
+]
+WRITERS = {
+    "plot ratios --out": "svg",
+    "pyramid --tiers 5 --tree --svg": "svg",
+    "play fpoc random --pieces 1 --out": "txt",
+    "cantstop --checkpoint": "npz",
+}
+
+
+@pytest.mark.parametrize(("place", "reason"), NOT_WRITABLE)
+@pytest.mark.parametrize("line", WRITERS)
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(
+    line: str, place: str, reason: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if place.startswith("/proc") and not Path("/proc/self").exists():
+        pytest.skip("there is no /proc")
+
+    def work(*args: object, **settings: object) -> None:
+        pytest.fail("the work began")
+
+    for name in ("plots.draw", "games.pyramid.solve", "players.find_player", "games.cantstop.solve"):
+        monkeypatch.setattr(f"madn.{name}", work)
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / f"directory.{WRITERS[line]}").mkdir()
+    path = place.replace("TMP", str(tmp_path)).replace("FILE", f"new.{WRITERS[line]}")
+    path = path.replace("ENDING", WRITERS[line])
+    before = sorted(tmp_path.rglob("*"))
+    status, out, err = run(*line.split(), path)
+    assert (status, out) == (2, "")
+    assert f"'{line.split()[-1]}': {path} cannot be written: {reason} (see madn " in err
+    assert err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_checking_a_file_leaves_no_trace(tmp_path: Path) -> None:
+    old, link = tmp_path / "old.svg", tmp_path / "link.svg"
+    old.write_text("mine")
+    link.symlink_to(tmp_path / "new.svg")
+    for path in (old, link, tmp_path / "other.svg"):
+        options.check_output_file(path, "--out", ".svg")
+    assert old.read_text() == "mine"
+    assert {path.name for path in tmp_path.iterdir()} == {"old.svg", "link.svg"}
+    assert link.is_symlink()
+
+
+def test_a_picture_has_the_ending_of_its_format(run: Run, tmp_path: Path) -> None:
+    for line in ("pyramid --tiers 4 --svg", "plot positions --out"):
+        status, out, err = run(*line.split(), tmp_path / "tree.jpg")
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert "tree.jpg does not end in" in err
+    assert run("pyramid", "--tiers", 4, "--svg", tmp_path / "tree.png")[0] == 2
+    assert not list(tmp_path.iterdir())
+
+
+# the rules
+
+
+def test_every_field_of_the_rules_is_an_option_and_reaches_the_command() -> None:
+    @click.command()
+    @options.rules_options
+    @output.json_option
+    def show(rules: Rules, as_json: bool) -> None:
+        click.echo(repr(rules))
+
+    assert [param.name for param in show.params] == [*(field.name for field in fields(Rules)), "as_json"]
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        show.main(["--pieces", "3", "--squares", "12"], standalone_mode=False)
+    assert out.getvalue() == f"{Rules(3, 12)!r}\n"
 
 
 class Terminal:

@@ -1,7 +1,9 @@
 """The drawings: every square has its own place, and a picture shows exactly the pieces of its board."""
 
+import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,8 +11,26 @@ from hypothesis import strategies as st
 from strategies import all_rules, boards, rolls
 
 from madn import Board, IllegalMoveError, Move, Rules
-from madn.drawing import CELL, Cell, layout
+from madn.drawing import (
+    BLACK,
+    CELL,
+    DISC,
+    EDGE,
+    FRAME,
+    GROUND,
+    IDLE,
+    MARK,
+    PAPER,
+    PAWN,
+    RED,
+    TRACK,
+    Cell,
+    Colour,
+    idle_sides,
+    layout,
+)
 
+STATIC = Path(__file__).resolve().parent.parent / "madn" / "web" / "static"
 SVG = "{http://www.w3.org/2000/svg}"
 
 START = """\
@@ -106,8 +126,8 @@ def test_svg_shows_the_board(board: Board, roll: int, flip: bool) -> None:
     assert f"board {board}:" in (root[0].text or "")
     assert root[1].tag == SVG + "desc"
     cells = layout(board.rules)
-    seats = {"Blue": cells.top, "Red": cells.bottom}
-    own, other = ("Blue", "Red") if flip else ("Red", "Blue")
+    seats = {"Black": cells.top, "Red": cells.bottom}
+    own, other = ("Black", "Red") if flip else ("Red", "Black")
     pawns: dict[str, list[Cell]] = {own: [], other: []}
     for pawn in root.iter(SVG + "g"):
         x, y = map(int, pawn.attrib["transform"][len("translate(") : -1].split())
@@ -115,21 +135,94 @@ def test_svg_shows_the_board(board: Board, roll: int, flip: bool) -> None:
     for name, squares in ((own, board.own), (other, board.other)):
         boxed = board.rules.pieces - len(squares)
         assert sorted(pawns[name]) == sorted([*(seats[name].path[q] for q in squares), *seats[name].box[:boxed]])
-    rings = [c for c in root.iter(SVG + "circle") if "stroke-dasharray" in c.attrib]
+    rings = [c for c in root.iter(SVG + "circle") if c.attrib["r"] == str(DISC + 3)]
     assert len(rings) == (0 if move in (None, Move.PASS) else 2)
     if rings and move and move.end is not None:
         x, y = (int(rings[1].attrib[name]) // CELL - 1 for name in ("cx", "cy"))
         assert (x, y) == seats[own].path[move.end]
+        assert rings[1].attrib["stroke"] == (FRAME if move.captures else MARK)
 
 
 @pytest.mark.parametrize("rules", all_rules(), ids=str)
 def test_svg_of_every_size_stays_in_its_frame(rules: Rules) -> None:
     root = ET.fromstring(Board.start(rules).svg())
-    _, _, width, height = map(int, root.attrib["viewBox"].split())
+    left, top, width, height = map(int, root.attrib["viewBox"].split())
+    assert (left, top) == (-EDGE, -EDGE)
     for circle in root.findall(SVG + "circle"):
         x, y, r = (int(circle.attrib[name]) for name in ("cx", "cy", "r"))
-        assert r < x < width - r
-        assert r < y < height - r
+        assert r < x < width - 2 * EDGE - r
+        assert r < y < height - 2 * EDGE - r
+
+
+@pytest.mark.parametrize("rules", all_rules(), ids=str)
+def test_the_sides_that_do_not_play_stand_on_no_square_of_the_others(rules: Rules) -> None:
+    cells, idle = layout(rules), idle_sides(rules)
+    assert len(idle) == (2 if rules.squares == 40 and cells.width == cells.height else 0)
+    taken = {cell for side in (cells.bottom, cells.top) for cell in (*side.path[rules.squares :], *side.box)}
+    for _, side in idle:
+        own = {*side.path[rules.squares :], *side.box}
+        assert not own & taken
+        assert not own & set(cells.bottom.path[: rules.squares])
+        assert side.path[0] in cells.bottom.path[: rules.squares]
+        taken |= own
+
+
+# one board and one pair of colours
+
+
+def shades(*colours: Colour) -> dict[str, str]:
+    """The variables of the style sheet that these colours should be."""
+    found = {}
+    for colour in colours:
+        name = f"--{colour.name.lower()}"
+        found |= {name: colour.fill, f"{name}-pale": colour.pale}
+        if colour.letter:
+            found[f"{name}-dark"] = colour.dark
+    return found
+
+
+def test_the_page_has_the_colours_of_the_drawing() -> None:
+    sheet = (STATIC / "style.css").read_text(encoding="utf-8")
+    variables = dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]{6});", sheet.split("/* The page */")[0]))
+    board = {"--frame": FRAME, "--ground": GROUND, "--track": TRACK, "--paper": PAPER, "--mark": MARK}
+    assert variables == {**shades(RED, BLACK, *IDLE), **board}
+    for name in variables:
+        assert f"var({name})" in sheet
+        assert len(re.findall(rf"{name}:", sheet)) == 1, "the board is the same by day and by night"
+
+
+def test_the_page_draws_the_same_board() -> None:
+    script = (STATIC / "board.js").read_text(encoding="utf-8")
+    assert f"const CELL = {CELL};" in script
+    assert f"const DISC = {DISC};" in script
+    pawn = script.split("function pawn")[1]
+    numbers = re.compile(r"-?\d+(?:\.\d+)?")
+    shapes = re.findall(r'svg\("(\w+)", \{ class: "\w+", (.*) \}\)', pawn)
+    drawn = [(shape.tag, shape.attrib) for shape in ET.fromstring(f"<g>{PAWN}</g>")]
+    assert [shape for shape, _ in shapes] == [shape for shape, _ in drawn]
+    for (_, script_side), (_, attributes) in zip(shapes, drawn, strict=True):
+        places = [attributes[name] for name in ("cx", "cy", "rx", "ry", "r", "d") if name in attributes]
+        assert numbers.findall(script_side) == numbers.findall(" ".join(places))
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(one: str, two: str) -> float:
+    light, dark = sorted((luminance(one), luminance(two)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_pieces_stand_out_from_what_they_stand_on_and_from_each_other() -> None:
+    """3:1 is what WCAG asks of graphics."""
+    for colour in (RED, BLACK):
+        for ground in (PAPER, RED.pale, BLACK.pale, GROUND):
+            assert contrast(colour.fill, ground) >= 3
+        assert contrast(colour.dark, GROUND) >= 4.5, "the caption"
+    assert contrast(RED.fill, BLACK.fill) >= 2, "also without colour"
 
 
 def test_svg_stands_alone() -> None:

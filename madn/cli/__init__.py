@@ -5,7 +5,9 @@ Commands import what costs time (numpy, SQLite, the kernels) only when they run.
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
 
 import click
 
@@ -37,7 +39,7 @@ class Commands(click.Group):
     """The commands, in the order in which they are listed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names as they were added: from making a database to asking it."""
+        """The names in the order they were added: from making a database to querying it."""
         return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -49,7 +51,7 @@ class Commands(click.Group):
 
 
 def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print what `--version` asks for, and end."""
+    """Print the version text and exit."""
     if wanted and not ctx.resilient_parsing:
         click.echo(version_text())
         ctx.exit()
@@ -66,16 +68,17 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.pass_context
 def commands(ctx: click.Context) -> None:
-    """Solve two-player German Ludo exactly, and ask the solution.
+    """Solve two-player German Ludo exactly, and query the solution.
 
     A BOARD is written OWN/OTHER, the side to move first. Each side lists the squares of its pieces, counted
     from its own A-square: 0 is the A-square, 39 the last square of the main field, 40 to 43 the finish zone
-    (with 40 squares and 4 pieces). Pieces in the box are not written; a side with all pieces in the box
+    (with 40 squares and 4 pieces). Pieces in the box are not written; a side with all its pieces in the box
     is b. The starting position is 0/0.
 
     Every command takes --json: one JSON object on standard output, everything else on standard error.
-    Exit status: 0 done, 1 the answer is no (a verification that failed), 2 wrong usage or bad input, 3 not
-    enough resources or damaged data, 130 interrupted.
+    Exit status: 0 done, 1 the answer is no (a verification failed), 2 wrong usage or bad input, 3 not
+    enough resources or damaged data, 130 interrupted. If the reader of the output goes away (madn ... | head),
+    the command still finishes its work, and the status says how that went.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -94,8 +97,13 @@ for group in (
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line with these arguments, or those of the process; return the exit status."""
-    # Threads that wait soon give up their processor: beside ten other programs a solve took a fifth of the time.
+    # Waiting threads soon give up their processor: beside ten other programs a solve took a fifth of the time.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
+    with _surviving_closed_pipes():
+        return _run(args)
+
+
+def _run(args: Sequence[str] | None) -> int:
     try:
         status = commands.main(args, prog_name="madn", standalone_mode=False)
     except click.ClickException as error:
@@ -108,8 +116,8 @@ def main(args: Sequence[str] | None = None) -> int:
     except MemoryError:
         return _failed("not enough memory", BAD_DATA)
     except OSError as error:
-        _forget_output()
-        return _failed(str(error), BAD_DATA)
+        _discard_if_broken(sys.stdout)
+        return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_DATA)
     except CtrlCError:
         return _failed("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
@@ -120,11 +128,49 @@ def _failed(message: str, status: int) -> int:
     return status
 
 
-def _forget_output() -> None:
-    """Drop what could not be written to standard output, or Python would try it again when it ends."""
+class _Pipe:
+    """A text stream that discards everything once its reader has gone."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        try:
+            return self.stream.write(text)
+        except BrokenPipeError:
+            _discard(self.stream)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self.stream.flush()
+        except BrokenPipeError:
+            _discard(self.stream)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def _surviving_closed_pipes() -> Iterator[None]:
+    """A reader that goes away (`madn ... | head`) must not stop a solve before its database is written."""
+    streams = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = (cast(TextIO, _Pipe(stream)) for stream in streams)
     try:
-        sys.stdout.flush()
+        yield
+    finally:
+        sys.stdout, sys.stderr = streams
+
+
+def _discard_if_broken(stream: TextIO) -> None:
+    """Drop what could not be written (to a full disk, say), or Python would try again at exit."""
+    try:
+        stream.flush()
     except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        _discard(stream)
+
+
+def _discard(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

@@ -13,7 +13,7 @@ from madn.rules import Rules
 @roll_argument
 @rules_options
 @json_option
-def moves(board: str, roll: int, pieces: int, squares: int, as_json: bool) -> None:
+def moves(board: str, roll: int, rules: Rules, as_json: bool) -> None:
     """List the legal moves of a board for a roll.
 
     A move is the square it starts from and the square it ends on, in the mover's numbers: 12-17, b-0 out of
@@ -22,7 +22,7 @@ def moves(board: str, roll: int, pieces: int, squares: int, as_json: bool) -> No
 
     Example: madn moves 3,17/0 4 --pieces 2
     """
-    position = Board.parse(board, Rules(pieces, squares))
+    position = Board.parse(board, rules)
     options = [(str(move), str(position.after(move, roll))) for move in position.legal_moves(roll)]
     if as_json:
         listed = [{"move": move, "board": after} for move, after in options]
@@ -37,24 +37,23 @@ def moves(board: str, roll: int, pieces: int, squares: int, as_json: bool) -> No
 @board_argument
 @rules_options
 @json_option
-def rank(board: str, pieces: int, squares: int, as_json: bool) -> None:
+def rank(board: str, rules: Rules, as_json: bool) -> None:
     """Give the number of a position in the thesis' numbering.
 
     Example: madn rank 0/0 --pieces 2
     """
-    _show_place(Board.parse(board, Rules(pieces, squares)), as_json)
+    _show_place(Board.parse(board, rules), as_json)
 
 
 @click.command()
 @click.argument("id", type=int)
 @rules_options
 @json_option
-def unrank(id: int, pieces: int, squares: int, as_json: bool) -> None:
+def unrank(id: int, rules: Rules, as_json: bool) -> None:
     """Give the position of a number in the thesis' numbering.
 
     Example: madn unrank 1234 --pieces 2
     """
-    rules = Rules(pieces, squares)
     if not 0 <= id < rules.positions:
         raise click.BadParameter(f"{id} is outside 0 to {rules.positions - 1}", param_hint="'ID'")
     from madn._core import Game

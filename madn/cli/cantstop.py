@@ -1,10 +1,11 @@
-"""`madn cantstop`: solves two-player Can't Stop, keeps the solution, answers for a position."""
+"""`madn cantstop`: solves two-player Can't Stop, stores the solution, answers for a position."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from madn.cli.options import memory_bytes
+from madn.cli.options import check_output_file, memory_bytes
 from madn.cli.output import cantstop_game, columns, duration, json_option, percent, plural, print_json
 from madn.cli.progress import ProgressBar
 from madn.errors import RulesMismatchError
@@ -19,12 +20,15 @@ RULES = {"sides": 3, "shortest": 3, "difference": 2, "to_win": 3}
 @click.command()
 @click.option("--sides", type=int, help="Sides of a die, 2 to 6.  [default: 3]")
 @click.option("--shortest", type=int, help="Steps of the shortest columns.  [default: 3]")
-@click.option("--difference", type=int, help="Steps that a column has more than its outer neighbour.  [default: 2]")
+@click.option("--difference", type=int, help="Steps a column has more than its outer neighbour.  [default: 2]")
 @click.option("--to-win", type=int, help="Columns to win.  [default: 3]")
 @click.option("--position", metavar="TEXT", help="Answer for a position, such as 4:2/3:1+4:3.")
 @click.option("--roll", metavar="DICE", help="List the ways to play a roll, such as 1123, in that position.")
 @click.option(
-    "--rule", type=int, metavar="POINTS", help="Also play the rule of 28, with so many points, against the best."
+    "--rule",
+    type=int,
+    metavar="POINTS",
+    help="Also play the rule of 28, stopping at so many points, against best play.",
 )
 @click.option("--out", type=click.Path(), metavar="DIR", help="Write the solution to a database.")
 @click.option("--db", type=click.Path(), metavar="DIR", help="Answer from a database instead of solving.")
@@ -32,14 +36,14 @@ RULES = {"sides": 3, "shortest": 3, "difference": 2, "to_win": 3}
               help="'plain' is Algorithm 2 of the paper: slow, for comparison.")  # fmt: skip
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
 @click.option("--memory", metavar="SIZE", callback=memory_bytes, help="Memory to stay within.  [default: what is free]")
-@click.option("--checkpoint", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Keep the state of a long solve here every ten minutes, and go on from it.")  # fmt: skip
+@click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE",
+              help="Save a long solve here every ten minutes, and resume from it.")  # fmt: skip
 @json_option
 def cantstop(as_json: bool, **wanted: Any) -> None:
     """Solve two-player Can't Stop with small dice, exactly.
 
-    A position is OWN/OTHER, the player to move first: COLUMN:STEPS for each square, COLUMN:* for a column that is
-    won, - for none; +COLUMN:STEPS,... for the markers of the turn. The game starts at -/-.
+    A position is OWN/OTHER, the player to move first: COLUMN:STEPS for each column entered, COLUMN:* for a column
+    won, - for none; +COLUMN:STEPS,... adds the markers of the current turn. The game starts at -/-.
 
     Example: madn cantstop --sides 3 --shortest 2
 
@@ -48,7 +52,7 @@ def cantstop(as_json: bool, **wanted: Any) -> None:
     if wanted["roll"] and not wanted["position"]:
         raise click.UsageError("--roll needs a --position")
     if wanted["db"] and (wanted["out"] or wanted["rule"] is not None):
-        raise click.UsageError("--db answers from a database; --out and --rule solve")
+        raise click.UsageError("--db answers from a database; --out and --rule need a solve")
     found = _from_database(wanted) if wanted["db"] else _solved(wanted, as_json)
     answer, rows = found
     if as_json:
@@ -83,6 +87,8 @@ def _solved(wanted: dict[str, Any], as_json: bool) -> tuple[dict[str, Any], str]
     check_memory(game, 1 if wanted["rule"] is None else 2, wanted["memory"])
     if wanted["out"] is not None:
         _check_out(wanted["out"])
+    if wanted["checkpoint"] is not None:
+        check_output_file(wanted["checkpoint"], "--checkpoint")
     settings = {name: wanted[name] for name in ("threads", "method", "memory", "checkpoint")}
     with ProgressBar("solving") as bar:
         solution = solve(game, progress=bar, **settings)
@@ -118,7 +124,7 @@ def _check_out(out: str) -> None:
     from madn.store import check_writable
 
     if not out:
-        raise click.BadParameter("the name of a directory is missing", param_hint="'--out'")
+        raise click.BadParameter("the directory name is empty", param_hint="'--out'")
     check_writable(out)
 
 
@@ -146,7 +152,7 @@ def _rows(fields: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _rule(best: "Solution", ruled: "Solution") -> dict[str, Any]:
-    """What a player by the rule of 28 loses against one who plays his best, moving first and moving second."""
+    """What the rule of 28 loses against best play, moving first and moving second."""
     from madn.games.cantstop.rule28 import chances
 
     first, second = chances(ruled)
@@ -163,7 +169,7 @@ def _rule_rows(rule: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         (
             f"rule of {rule['points']}",
-            f"wins {percent(rule[who])} moving {who}, {percent(rule[f'loss_{who}'])} less than the best",
+            f"wins {percent(rule[who])} moving {who}, {percent(rule[f'loss_{who}'])} less than best play",
         )
         for who in ("first", "second")
     ]
@@ -212,7 +218,7 @@ def _position_rows(answer: "Answer") -> list[tuple[str, str]]:
     ]
     if any(answer.position.markers):
         blocked = ", ".join(f"column {c}" for c in answer.position.blocked)
-        stop = percent(answer.stop) if answer.stop is not None else f"not allowed: the opponent is there in {blocked}"
+        stop = f"not allowed: the opponent is there in {blocked}" if answer.stop is None else percent(answer.stop)
         rows += [("stop", stop), ("roll", percent(answer.roll)), ("better", answer.action)]
     return rows
 
@@ -229,6 +235,6 @@ def _move(option: "MoveValue") -> dict[str, Any]:
 
 def _move_table(options: "list[MoveValue]") -> str:
     if not options:
-        return "No sum can be played: the turn is lost."
+        return "No pair can be played: the turn is lost."
     rows = [("+".join(map(str, o.move.pairing)), str(o.move), percent(o.win), str(o.move.position)) for o in options]
     return columns([("pairing", "moves in", "wins", "position after"), *rows], right=[2])

@@ -1,4 +1,4 @@
-"""The command that writes a database anew in another encoding: `compress`."""
+"""`madn compress`: re-encodes a database."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from madn.cli.progress import ProgressBar
     type=click.Choice(["values", "policy"]),
     default="values",
     show_default=True,
-    help="What is kept: winning probabilities, or only the best move for each roll.",
+    help="What to keep: winning probabilities, or only the best move for each roll.",
 )
 @click.option("--bits", type=int, metavar="B", help="Round values to B bits, 8 to 24.  [default: as they are]")
 @click.option("--level", type=int, metavar="L", help="Level of zstd, 1 to 22.  [default: 9]")
@@ -28,20 +28,20 @@ from madn.cli.progress import ProgressBar
 def compress(
     src: str, dst: str, store: str, bits: int | None, level: int | None, memory: int | None, as_json: bool
 ) -> None:
-    """Write a database anew, in fewer bits or as best moves only.
+    """Re-encode a database: with fewer bits, or as best moves only.
 
-    SRC is only read. A database that is at DST already is replaced when the new one is complete. Work that
-    was interrupted goes on where it stopped when the same command is given again.
+    SRC is not changed. An existing database at DST is replaced once the new one is complete. An interrupted
+    run continues where it stopped when you give the same command again.
 
-    With --bits the winning probability that is lost by playing from the rounded values is measured for every
-    position: for each roll, the value of the best move less that of the move that the rounded values prefer,
-    and the mean of that over the rolls. That, and a policy, need the values of moves all over the database: if
-    its decoded values do not fit into the memory, the loss is not measured, and a policy takes very long.
+    With --bits, what playing by the rounded values loses is measured at every position: for each roll, the
+    value of the best move less that of the move the rounded values prefer, averaged over the rolls. This, and
+    a policy, read values all over the database: if its decoded values do not fit into --memory, the loss is
+    not measured and a policy takes very long.
 
     Example: madn compress two small --bits 12
     """
     if not dst:
-        raise click.BadParameter("the name of a directory is missing", param_hint="'DST'")
+        raise click.BadParameter("the directory name is empty", param_hint="'DST'")
     from madn.store import compress_database
     from madn.store.compress import CACHE_BYTES, LEVEL
 
@@ -65,11 +65,11 @@ def _table(found: dict[str, Any]) -> str:
     before, after = found["bytes_before"], found["bytes_after"]
     rows = [
         ("before", size(before)),
-        ("after", f"{size(after)}, {100 * after / before:.1f} %"),
-        ("bits", f"{found['bits_per_position']:.3f} for each position"),
+        ("after", f"{size(after)}, {100 * after / before:.1f} % of that"),
+        ("bits", f"{found['bits_per_position']:.3f} per position"),
     ]
     if "bits_per_decision" in found:
-        rows.append(("decisions", f"{found['decisions']:,}, {found['bits_per_decision']:.3f} bits for each"))
+        rows.append(("decisions", f"{found['decisions']:,}, {found['bits_per_decision']:.3f} bits each"))
     rows.append(("largest error", f"{found['max_error']:.2g}"))
     if found.get("max_loss") is not None:
         rows.append(("largest loss", f"{found['max_loss']:.2g}  {found['max_loss_board']}"))

@@ -1,8 +1,10 @@
 """`madn analyse-game`: what each roll and each move of a recorded game was worth."""
 
+from dataclasses import asdict
+
 import click
 
-from madn.cli.match import database_option
+from madn.cli.options import database_option
 from madn.cli.output import columns, game, json_option, percent, print_json
 
 
@@ -11,10 +13,10 @@ from madn.cli.output import columns, game, json_option, percent, print_json
 @database_option
 @json_option
 def analyse_game(file: str, db: str | None, as_json: bool) -> None:
-    """Say what each move of a recorded game cost, and how lucky each roll was.
+    """Show what each move of a recorded game cost, and how lucky each roll was.
 
-    FILE is a game record, as madn play saves it. Luck is what a roll changed the mover's chance to win by, with
-    the best move for it; the cost is what the best move would have been worth more than the one made.
+    FILE is a game record, as madn play saves it. Luck is how much a roll, played best, changed the mover's
+    chance of winning; cost is how much better the best move would have been than the one played.
 
     Example: madn analyse-game game.txt
     """
@@ -46,7 +48,8 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
             name: {"name": s.name, "luck": s.luck, "cost": s.cost, "choices": s.choices, "errors": s.errors}
             for name, s in sides.items()
         }
-        print_json({"result": record.result, "start": review.start, "end": review.end, "moves": moves, **sums})
+        head = {"rules": asdict(record.rules), "result": record.result, "start": review.start, "end": review.end}
+        print_json({**head, "moves": moves, **sums})
         return
     rows = [("move", "by", "roll", "played", "best", "before", "luck", "cost")]
     rows += [
@@ -69,7 +72,8 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
         (name, s.name[:40], signed(s.luck), percent(s.cost), str(s.choices), str(s.errors)) for name, s in sides.items()
     ]
     click.echo(columns(sums_rows, right=[2, 3, 4, 5]))
-    click.echo(f"\n{percent(review.start)} for the first player at the start, {percent(review.end)} at the end.")
+    chances = f"{percent(review.start)} at the start, {percent(review.end)} at the end"
+    click.echo(f"\nThe first player's chance of winning: {chances}.")
 
 
 def signed(change: float) -> str:

@@ -1,11 +1,12 @@
-"""`madn match`: two players against each other, by playing games or exactly; `madn players`: who there is."""
+"""`madn match`: two players against each other, by playing games or exactly; `madn players`: lists them."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from madn.board import Board
-from madn.cli.options import rules_options
+from madn.cli.options import database_option, rules_options
 from madn.cli.output import columns, game, json_option, percent, plural, print_json
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
@@ -13,28 +14,23 @@ from madn.rules import Rules
 if TYPE_CHECKING:
     from madn.players import Player
 
-database_option = click.option(
-    "--db", type=click.Path(), help="Database of player optimal.  [default: the two-piece game of the package]"
-)
-
 
 @click.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="B]", required=False)
 @rules_options
 @click.option("--games", type=click.IntRange(1, 10**9), help="Games to play.  [default: 100,000; for --table 10,000]")
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="The games to play.")
-@click.option("--exact", is_flag=True, help="Compute the result instead of playing: up to 3 pieces.")
-@click.option("--table", is_flag=True, help="All players against each other.")
-@click.option("--board", "start", help="Start from this board instead, A to move.")
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=1, show_default=True, help="Seed of the games.")
+@click.option("--exact", is_flag=True, help="Compute the result instead of playing; up to 3 pieces.")
+@click.option("--table", is_flag=True, help="Play all players against each other.")
+@click.option("--board", "start", help="Start from this board, A to move.")
 @click.option("--threads", type=click.IntRange(1), help="Threads to use.  [default: all]")
 @database_option
 @json_option
 def match(
     first: str | None,
     second: str | None,
-    pieces: int,
-    squares: int,
+    rules: Rules,
     games: int | None,
     seed: int,
     exact: bool,
@@ -47,19 +43,18 @@ def match(
     """Let player A, who moves first, play against B.
 
     A and B are names of players (madn players lists them) or paths of rule files. The same seed gives the same
-    games on any number of threads. With --exact nothing is played: the probabilities are computed, also for
-    'best', which answers the other player as well as possible.
+    games on any number of threads. With --exact no games are played: the probabilities are computed, and a
+    player can also be 'best', the best reply to the other.
 
     Example: madn match fpoc random --pieces 2 --exact
     """
     from madn.players import find_player
 
-    rules = Rules(pieces, squares)
     board = Board.start(rules) if start is None else Board.parse(start, rules)
     if bool(first and second) == table or (table and first):
         raise click.UsageError("give two players, or --table")
     if exact and games:
-        raise click.UsageError("--exact plays no games; leave out --games")
+        raise click.UsageError("--exact plays no games: leave out --games")
     with _database(db) as database:
         if table:
             names = _all_names(rules, database)
@@ -73,7 +68,7 @@ def match(
             found = _exact(one, two, board, threads)
         elif one and two:
             found = _played(one, two, board, games or 100_000, seed, threads)
-    answer = {"first": first, "second": second, "board": str(board), **found}
+    answer = {"rules": asdict(rules), "first": first, "second": second, "board": str(board), **found}
     if as_json:
         print_json(answer)
         return
@@ -89,7 +84,7 @@ def match(
 
 
 def _database(path: str | None) -> Any:
-    """The database of that path, or nothing, as a context."""
+    """The database at that path, or none, as a context manager."""
     from contextlib import nullcontext
 
     from madn.database import open_database
@@ -143,7 +138,7 @@ def _print_table(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Everyone against everyone; a row moves first."""
+    """Everyone against everyone; the player of the row moves first."""
     cells = []
     for first in players.values():
         for second in players.values():
@@ -152,7 +147,7 @@ def _print_table(
             )
             cells.append({"first": first.name, "second": second.name, **found})
     if as_json:
-        head = {"board": str(board), "players": list(players)}
+        head = {"rules": asdict(board.rules), "board": str(board), "players": list(players)}
         print_json({**head, "matches": cells} if exact else {**head, "games": games, "seed": seed, "matches": cells})
         return
     name = "exact" if exact else "first_wins"
@@ -161,16 +156,16 @@ def _print_table(
         row = cells[number * len(players) : (number + 1) * len(players)]
         rows.append([first_name, *(f"{100 * cell[name]:.2f}" for cell in row)])
     click.echo(columns(rows, right=range(1, len(rows))))
-    click.echo(f"\nPer cent that the player of the row, moving first, wins: {game(board.rules)}, {board}.")
+    click.echo(f"\nPercentage of games won by the player of the row, who moves first: {game(board.rules)}, {board}.")
     if not exact:
         most = max(cell["standard_error"] for cell in cells)
-        click.echo(f"{plural(games, 'game')} for each entry, seed {seed}, standard error at most {100 * most:.2f}.")
+        click.echo(f"{plural(games, 'game')} per entry, seed {seed}, standard error at most {100 * most:.2f}.")
 
 
 @click.command()
 @json_option
 def players(as_json: bool) -> None:
-    """List the players, and what a rule of one can look at.
+    """List the players, and the features a rule can use.
 
     Example: madn players
     """
@@ -190,7 +185,7 @@ def players(as_json: bool) -> None:
         return
     for player in PLAYERS.values():
         click.echo(f"{player.name}\n    " + "\n    ".join(_wrapped(player.description)))
-    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE' in the order of importance. Features:")
+    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', most important first. Features:")
     for feature in FEATURES.values():
         click.echo(f"{feature.name}\n    " + "\n    ".join(_wrapped(feature.meaning)))
 

@@ -1,12 +1,16 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the checks that come with them."""
 
+import functools
+import os
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import click
 
-from madn.rules import DIE
+from madn.rules import DIE, Rules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -14,15 +18,46 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 board_argument = click.argument("board")
 roll_argument = click.argument("roll", type=click.IntRange(1, DIE))
 database_argument = click.argument("db", type=click.Path())
+database_option = click.option(
+    "--db", type=click.Path(), help="Database of the game.  [default: the two-piece game of the package]"
+)
 
 
 def rules_options(command: Function) -> Function:
-    """Add `--pieces` and `--squares`."""
-    squares = click.option(
-        "--squares", type=int, default=40, show_default=True, help="Squares of the main field: even, 8 to 40."
-    )
-    pieces = click.option("--pieces", type=int, default=4, show_default=True, help="Pieces a side.")
-    return pieces(squares(command))
+    """Add an option for every field of `Rules`; the command gets one argument, `rules`."""
+
+    @functools.wraps(command)
+    def with_rules(*args: Any, **values: Any) -> Any:
+        rules = Rules(**{field.name: values.pop(field.name) for field in fields(Rules)})
+        return command(*args, rules=rules, **values)
+
+    for field in reversed(fields(Rules)):
+        flag = field.type is bool
+        with_rules = click.option(
+            f"--{field.name.replace('_', '-')}",
+            type=field.type,
+            is_flag=flag,
+            default=field.default,
+            show_default=not flag,
+            help=field.metadata["help"],
+        )(with_rules)
+    return cast(Function, with_rules)
+
+
+def check_output_file(path: Path, option: str, *endings: str) -> None:
+    """Refuse, before the work, a file that cannot be written or has none of these endings; leaves nothing behind."""
+    if endings and path.suffix not in endings:
+        raise click.BadParameter(f"{path} does not end in {' or '.join(endings)}", param_hint=f"'{option}'")
+    target = Path(os.path.realpath(path))
+    existed = target.exists()
+    if existed and not (target.is_file() or target.is_dir()):
+        return  # a device or a pipe: opening it could block
+    try:
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT))  # does not empty it
+        if not existed:
+            target.unlink()
+    except OSError as error:
+        raise click.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint=f"'{option}'") from None
 
 
 def memory_bytes(_ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

@@ -18,7 +18,7 @@ def print_json(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
 
 def game(rules: Rules) -> str:
     """The rules for a person."""
-    return f"{plural(rules.pieces, 'piece')} a side, {rules.squares} squares"
+    return str(rules)
 
 
 def cantstop_game(rules: Mapping[str, int]) -> str:

@@ -1,4 +1,4 @@
-"""`madn pig`: the dice race Pig, solved, asked for a state, or played by two strategies."""
+"""`madn pig`: the dice race Pig, solved, queried for a state, or played by two strategies."""
 
 import re
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,9 @@ def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -
 @click.option("--losing-face", type=int, default=1, show_default=True, help="The face that loses the turn.")
 @click.option("--variant", type=click.Choice(VARIANTS), default="classic", show_default=True, help="How a game is won.")
 @click.option("--mercy", is_flag=True, help="The losing face scores one point.")
-@click.option("--state", metavar="OWN,OTHER,TURN", callback=read_state, help="Ask for a state: roll or hold?")
+@click.option(
+    "--state", metavar="OWN,OTHER,TURN", callback=read_state, help="Say whether to roll or hold in this state."
+)
 @click.option(
     "--duel",
     "players",
@@ -49,13 +51,14 @@ def pig(
 ) -> None:
     """Solve the dice race Pig.
 
-    In a turn a player rolls as often as it likes; the losing face ends the turn and its points are lost,
-    holding adds them to the score. The variants: classic, the first at the target wins; exact, it must be
-    reached exactly, a roll past it loses the turn; difference, the winner is paid what the loser lacks.
+    In a turn a player rolls as often as it likes. Holding adds the points of the turn to the score; the losing
+    face ends the turn and its points are lost. The variants: classic, the first to reach the target wins; exact,
+    the target must be hit exactly and a roll past it loses the turn; difference, the winner is paid the points
+    that the loser is short of the target.
     Wubbel is --target 50 --losing-face 6.
 
-    A state is the score of the player who has the die, that of the other, and the points of the turn. For
-    --duel, hold-K holds with K points, turns needs the fewest turns, best is the best reply to the other.
+    A state is the score of the player with the die, the other's score, and the points of the turn. For --duel,
+    hold-K holds at K points, turns needs the fewest turns, best is the best reply to the other.
 
     Example: madn pig --state 30,40,20
     """
@@ -111,7 +114,7 @@ def _table(solution: "Solution") -> list[tuple[str, str]]:
     game = solution.game
     mercy = ", which scores a point" if game.mercy else ""
     return [
-        ("game", f"{game.variant}, to {game.target}, die of {game.faces}, {game.losing_face} loses the turn{mercy}"),
+        ("game", f"{game.variant}, to {game.target}, {game.faces}-sided die, {game.losing_face} loses the turn{mercy}"),
         ("start", f"{_amount(game, solution.start)} for the player who begins"),
         ("states", f"{solution.states:,} with a choice"),
         ("residual", f"{solution.residual:.1e}"),

@@ -3,15 +3,16 @@
 import random
 import sys
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from madn.board import Board, Move
-from madn.cli.match import database_option
-from madn.cli.options import rules_options
+from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
+from madn.drawing import BLACK, RED
 from madn.rules import DIE, Rules
 
 if TYPE_CHECKING:
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
     from madn.record import Record
 
 HUMAN = "human"
-COLOURS = {"O": "red", "X": "blue"}
-HELP = "a number or a move plays it; hint, undo, board, save FILE, quit"
+# Black is the terminal's own ink, which can be read on any background.
+STYLES: dict[str, dict[str, Any]] = {RED.letter: {"fg": "red", "bold": True}, BLACK.letter: {"bold": True}}
+HELP = "a number or a move to play it; hint, undo, board, save FILE, quit"
 
 
 @click.command()
 @click.argument("first", metavar="[A]", default=HUMAN)
 @click.argument("second", metavar="[B]", default="fpoc")
 @rules_options
-@click.option("--seed", type=click.IntRange(0), help="The rolls of the game.  [default: new ones]")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="File to save the record of the game in.")
+@click.option("--seed", type=click.IntRange(0), help="Seed of the dice.  [default: a new one]")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write the game record to.")
 @database_option
 @json_option
 def play(
     first: str,
     second: str,
-    pieces: int,
-    squares: int,
+    rules: Rules,
     seed: int | None,
     out: Path | None,
     db: str | None,
@@ -45,19 +46,18 @@ def play(
     """Play a game in the terminal.
 
     A moves first and plays against B; 'human' is you, anything else a player (madn players) or a rule file.
-    A number or a move plays it; 'hint' shows the chance to win after each move (if there is a database of the
-    game), 'undo' takes your last move back (the rolls stay the same), 'save FILE' writes the record, 'quit' ends.
+    Type a number or a move to play it; 'hint' shows the chance of winning after each move (if there is a database
+    of the game), 'undo' takes back your last move (the rolls stay the same), 'save FILE' writes the record, 'quit'
+    stops.
 
     Example: madn play human fpoc --pieces 2 --out game.txt
     """
     from madn.database import open_database
-    from madn.errors import MadnError
     from madn.players import find_player
-    from madn.record import Record
+    from madn.record import Record, write_record
 
-    rules = Rules(pieces, squares)
-    if out is not None and not out.absolute().parent.is_dir():
-        raise click.BadParameter(f"there is no directory {out.absolute().parent}", param_hint="'--out'")
+    if out is not None:
+        check_output_file(out, "--out")
     with ExitStack() as stack:
         database: Database | None = None
         given = None if db is None else stack.enter_context(open_database(db))
@@ -68,15 +68,12 @@ def play(
         session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
         record = session.run()
     if out is not None:
-        try:
-            from madn.record import write_record
-
-            write_record(record, out)
-        except OSError as error:
-            raise MadnError(f"{out}: {error.strerror}") from None
-        session.say(f"The record of the game is in {out}")
+        write_record(record, out)
+        session.say(f"The game record is in {out}")
     if as_json:
-        print_json({"result": record.result, "plies": len(record.plies), "seed": session.seed, "record": str(record)})
+        plies = len(record.plies)
+        head = {"rules": asdict(rules), "result": record.result, "plies": plies, "seed": session.seed}
+        print_json({**head, "record": str(record)})
 
 
 class Session:
@@ -101,7 +98,7 @@ class Session:
         click.echo(text, err=self.quiet)
 
     def roll(self) -> int:
-        """The roll of the next ply; the same again after an undo."""
+        """The roll of the next ply; an undo does not change it."""
         while len(self._rolls) <= len(self.record.plies):
             self._rolls.append(self._die.randint(1, DIE))
         return self._rolls[len(self.record.plies)]
@@ -123,7 +120,7 @@ class Session:
         return self.record
 
     def _lots(self) -> random.Random:
-        """What a player draws lots from: the same after an undo."""
+        """Random numbers for players that draw lots; an undo does not change them."""
         return random.Random(f"{self.seed} {len(self.record.plies)}")
 
     def _move(self, roll: int, move: Move) -> None:
@@ -138,19 +135,17 @@ class Session:
         for number, line in enumerate(lines):
             if not line:
                 break
-            lines[number] = "".join(
-                click.style(sign, fg=COLOURS[sign], bold=True) if sign in COLOURS else sign for sign in line
-            )
+            lines[number] = "".join(click.style(sign, **STYLES[sign]) if sign in STYLES else sign for sign in line)
         return "\n".join(lines)
 
     def _persons_turn(self) -> bool:
-        """Ask for a move until there is one; False to stop."""
+        """Ask for a move until there is one; False if the person wants to stop."""
         board, roll = self.record.board, self.roll()
         moves = board.legal_moves(roll)
         self.say("\n" + self.picture())
         self.say(f"\nYou rolled {click.style(str(roll), bold=True)}.")
         if moves == (Move.PASS,):
-            self.say("There is no legal move; the turn is lost.")
+            self.say("No legal move: the turn is lost.")
         self.say(columns([(number, move) for number, move in enumerate(moves, 1)], right=[0]))
         while True:
             answer = self._ask()
@@ -184,7 +179,7 @@ class Session:
 
     def _hint(self, board: Board, roll: int) -> None:
         if self.database is None:
-            self.say("There is no database of this game; madn solve makes one, --db names it.")
+            self.say("There is no database of this game: make one with madn solve and name it with --db.")
             return
         best = self.database.moves(board, roll)
         odds = ["" if option.win is None else percent(option.win) for option in best]

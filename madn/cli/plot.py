@@ -4,27 +4,25 @@ from pathlib import Path
 
 import click
 
+from madn.cli.options import check_output_file
 from madn.cli.output import json_option, print_json
 from madn.plots import FROM_A_DATABASE, PICTURES
 
 
 @click.command()
 @click.argument("name", type=click.Choice(list(PICTURES)), metavar="NAME")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="NAME.svg by default; .png or .svg.")
-@click.option("--db", type=click.Path(), help="ratios, averaged, values: show the game of this database.")
+@click.option("--out", type=click.Path(path_type=Path), help="File to write, .svg or .png.  [default: NAME.svg]")
+@click.option("--db", type=click.Path(), help="For ratios, averaged and values: the database to draw.")
 @json_option
 def plot(name: str, out: Path | None, db: str | None, as_json: bool) -> None:
     """Draw a picture (needs matplotlib: pip install 'madn[plots]').
 
-    docs/plots.md shows all of them; a NAME that is none lists them.
+    docs/plots.md shows them all; an unknown NAME lists them.
 
     Example: madn plot positions --out positions.png
     """
     target = out or Path(f"{name}.svg")
-    if target.suffix not in {".png", ".svg"}:
-        raise click.BadParameter(f"{target} ends neither in .png nor in .svg", param_hint="'--out'")
-    if not target.absolute().parent.is_dir():
-        raise click.BadParameter(f"there is no directory {target.absolute().parent}", param_hint="'--out'")
+    check_output_file(target, "--out", ".png", ".svg")
     if db is not None and name not in FROM_A_DATABASE:
         raise click.BadParameter(
             f"{name} is not drawn from a database; {', '.join(FROM_A_DATABASE)} are", param_hint="'--db'"

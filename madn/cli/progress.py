@@ -1,4 +1,4 @@
-"""A progress bar with an estimate of the time that is left; in a log, a line a minute."""
+"""A progress bar with an estimate of the time left; in a log, one line a minute."""
 
 import sys
 import time
@@ -7,13 +7,13 @@ from types import TracebackType
 from madn.cli.output import duration
 
 WIDTH = 24
-PAUSE = 0.1  # seconds between two drawings
-PATIENCE = 0.3  # work that is done within this many seconds draws nothing
+PAUSE = 0.1  # seconds between redraws
+PATIENCE = 0.3  # seconds before a bar is first drawn: short work needs none
 LOG_PAUSE = 60.0  # seconds between two lines where there is no terminal, and before the first
 
 
 class ProgressBar:
-    """Called with the fraction that is done and a short text, draws one line on standard error, again and again."""
+    """Called with the fraction done and a short text, redraws one line on standard error."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -22,15 +22,15 @@ class ProgressBar:
         self.pause = PAUSE if self.shown else LOG_PAUSE
         self.next = self.begin + (PATIENCE if self.shown else LOG_PAUSE)
         self.drawn = 0  # characters in the line
-        self.found: float | None = None  # what was done before: work that is taken up again
+        self.before: float | None = None  # the fraction done by an earlier run that is being resumed
 
     def __call__(self, fraction: float, text: str = "") -> None:
-        """Draw the bar, if it is time for it."""
+        """Draw the bar if it is due."""
         now = time.monotonic()
-        self.found = fraction if self.found is None else self.found
+        self.before = fraction if self.before is None else self.before
         if now >= self.next:
             self.next = now + self.pause
-            line = progress_line(self.label, fraction, now - self.begin, text, self.found)
+            line = progress_line(self.label, fraction, now - self.begin, text, self.before)
             if self.shown:
                 self._draw(line)
             else:
@@ -48,15 +48,15 @@ class ProgressBar:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Wipe the line."""
+        """Clear the line."""
         if self.drawn:
             self._draw("")
             sys.stderr.write("\r")
 
 
-def progress_line(label: str, fraction: float, elapsed: float, text: str, found: float = 0.0) -> str:
-    """The line of a bar; the time left is estimated from the time that the work beyond `found` took."""
+def progress_line(label: str, fraction: float, elapsed: float, text: str, before: float = 0.0) -> str:
+    """The line of a bar; the time left is estimated from the time that the work beyond `before` took."""
     done = min(max(fraction, 0.0), 1.0)
     bar = ("#" * int(done * WIDTH)).ljust(WIDTH, "-")
-    left = f"{duration(elapsed * (1 - done) / (done - found))} left" if done > found else "starting"
+    left = f"{duration(elapsed * (1 - done) / (done - before))} left" if done > before else "starting"
     return f"{label} [{bar}] {100 * done:3.0f} %  {left}  {text}"[:79].rstrip()

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from madn.cli.options import check_output_file
 from madn.cli.output import columns, duration, json_option, plural, print_json
 from madn.cli.progress import ProgressBar
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.option("--state", "text", metavar="RUNS", help="Runs of 1 bar, of 2 bars, ...  [default: the start, 1,1,...,1]")
 @click.option("--tree", "with_tree", is_flag=True, help="Also print the winner's strategy as a tree.")
 @click.option("--depth", type=click.IntRange(min=1), help="Turns of the winner that the tree shows.  [default: all]")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw the tree to this file.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw the tree to this .svg file.")
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
 @json_option
 def pyramid(
@@ -32,14 +33,14 @@ def pyramid(
 ) -> None:
     """Solve the pyramid game: who wins, in how many turns, and how.
 
-    Tiers of 1, 2, 3, ... bars. In turn, each player marks one bar or more that stand side by side in one tier;
-    who marks the last bar loses. A state is the number of runs of 1 bar, of 2 bars, and so on that are left. An
-    action (u1,u2,u3) marks bars u2 to u3 of a run of u1 bars.
+    The tiers have 1, 2, 3, ... bars. Players take turns marking one or more bars that stand side by side in one
+    tier; whoever marks the last bar loses. A state is the number of runs of 1 bar, of 2 bars, and so on that are
+    left. An action (u1,u2,u3) marks bars u2 to u3 of a run of u1 bars.
 
     Example: madn pyramid --tiers 5 --state 1,1,0,1,0
     """
-    if svg is not None and not svg.absolute().parent.is_dir():
-        raise click.BadParameter(f"there is no directory {svg.absolute().parent}", param_hint="'--svg'")
+    if svg is not None:
+        check_output_file(svg, "--svg", ".svg")
     from madn.games import pyramid as game
     from madn.games.pyramid import tree as trees
 

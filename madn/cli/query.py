@@ -1,4 +1,4 @@
-"""Commands that ask a database: `info`, `win`, `best-move`, `analyse`."""
+"""Commands that query a database: `info`, `win`, `best-move`, `analyse`."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +24,13 @@ def _open(path: str) -> "Database":
 @database_argument
 @json_option
 def info(db: str, as_json: bool) -> None:
-    """Say what is in a database and how it was made.
+    """Describe a database: what it holds and how it was made.
 
     Example: madn info two
     """
     try:
         facts, rows = _ludo(db)
-    except RulesMismatchError:  # the other game that has databases
+    except RulesMismatchError:  # Can't Stop is the other game with databases
         facts, rows = _cantstop(db)
     if as_json:
         print_json(facts)
@@ -40,7 +40,7 @@ def info(db: str, as_json: bool) -> None:
     click.echo("\nHow it was made:\n" + columns([row for row in made if row[1]]))
 
 
-Described = tuple[dict[str, Any], list[tuple[str, str]]]  # the facts, and their table for a person
+Described = tuple[dict[str, Any], list[tuple[str, str]]]  # the facts, and the table a person sees
 
 
 def _ludo(db: str) -> Described:
@@ -53,7 +53,7 @@ def _ludo(db: str) -> Described:
         ("size", size(facts["bytes"])),
         ("format", str(facts["format"])),
         ("values", facts["values"]),
-        ("bits", f"{facts['bits_per_position']:.3f} for each position"),
+        ("bits", f"{facts['bits_per_position']:.3f} per position"),
         *_measured(facts),
     ]
     rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
@@ -78,10 +78,10 @@ def _cantstop(db: str) -> Described:
 
 
 def _measured(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """What compressing the database has measured."""
+    """What was measured when the database was compressed."""
     rows = []
     if "bits_per_decision" in facts:
-        rows.append(("decisions", f"{facts['decisions']:,}, {facts['bits_per_decision']:.3f} bits for each"))
+        rows.append(("decisions", f"{facts['decisions']:,}, {facts['bits_per_decision']:.3f} bits each"))
     if facts["max_error"]:
         rows.append(("largest error", f"{facts['max_error']:.2g}"))
     if isinstance(facts.get("max_loss"), float) and isinstance(facts.get("mean_loss"), float):
@@ -91,7 +91,7 @@ def _measured(facts: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _short(value: object) -> str:
-    """A value of the provenance on one line; nothing for a list, which --json has."""
+    """A provenance value on one line; empty for a list, which only --json shows."""
     if isinstance(value, dict):
         return ", ".join(f"{name} {part}" for name, part in value.items())
     if isinstance(value, list):
@@ -106,7 +106,7 @@ def _short(value: object) -> str:
 def win(db: str, board: str, as_json: bool) -> None:
     """Give the probability that the side to move wins.
 
-    It is the probability before the roll, when both sides play their best.
+    The probability is before the roll, with best play by both sides.
 
     Example: madn win two 0/0
     """
@@ -127,7 +127,7 @@ def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
     """Give the best move for a roll.
 
     All legal moves are listed, best first, each with the probability that the mover wins after it, and the
-    board that the next player to roll sees. A database of best moves knows no probabilities.
+    board that the next player to roll sees. A database of best moves has no probabilities.
 
     Example: madn best-move two 3,17/0 4
     """
@@ -173,7 +173,7 @@ def analyse(db: str, board: str, as_json: bool) -> None:
     if analysis.win is None:
         click.echo("\nThis database stores best moves, not winning probabilities.")
     else:
-        click.echo(f"\nThe side to move wins with {percent(analysis.win)}.")
+        click.echo(f"\nThe side to move wins {percent(analysis.win)} of the time.")
     if analysis.rolls:
         rows = [
             (r.roll, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))

@@ -13,17 +13,23 @@ from madn.errors import ResourceError
 
 @click.command()
 @click.argument("db", type=click.Path(), nargs=-1)
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="Port to listen on; 0 picks a free one.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--rate", type=click.IntRange(1), default=5000, show_default=True, help="Positions a second for one client."
+    "--rate", type=click.IntRange(1), default=5000, show_default=True, help="Positions per second for one client."
 )
 @json_option
 def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -> None:
     """Show databases on a web page (needs starlette and uvicorn: pip install 'madn[web]').
 
-    Without DB the two-piece game that comes with the package is served. Nothing is ever written. Only this
-    computer can open the page, unless --host says otherwise. Ctrl-C ends it.
+    Without DB the two-piece game that comes with the package is served. Nothing is written. Only this computer
+    can open the page, unless --host says otherwise. Ctrl-C stops the server.
 
     Example: madn serve two --port 8080
     """
@@ -49,13 +55,13 @@ def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -
             print_json({"address": address, "databases": [part.facts for part in served]})
         else:
             games = ", ".join(part.name for part in served)
-            click.echo(f"{games}: {address}\nCtrl-C ends it.")
+            click.echo(f"{games}: {address}\nPress Ctrl-C to stop.")
         sys.stdout.flush()
         run(app, listening)
 
 
 def _names(paths: Iterable[Path]) -> list[str]:
-    """What databases are called in requests: the names of their directories, numbered where two are the same."""
+    """The names of databases in requests: those of their directories, numbered where two are the same."""
     names: list[str] = []
     for path in paths:
         name = path.resolve().name or "database"

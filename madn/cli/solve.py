@@ -81,8 +81,7 @@ def solver_options(command: Function) -> Function:
 @click.option("--resume", is_flag=True, help="Go on with the work that an earlier run left in --scratch.")
 @json_option
 def solve(
-    pieces: int,
-    squares: int,
+    rules: Rules,
     out: str | None,
     policy: str | None,
     bits: int | None,
@@ -104,7 +103,7 @@ def solve(
     """
     from madn.solving import prepare
 
-    job = prepare(Rules(pieces, squares), out, bits=bits, policy=policy, census=census, **settings)
+    job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
     click.echo(columns(_plan_rows(job.plan)) + "\n", err=as_json)
     with ProgressBar("solving") as bar:
         result = job.run(bar)
@@ -133,7 +132,7 @@ def result_table(result: "Result") -> str:
 @click.command()
 @solver_options
 @json_option
-def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
+def plan(rules: Rules, as_json: bool, **settings: Any) -> None:
     """Say what a solve would need, and do nothing.
 
     The time is estimated from a measurement that takes a moment.
@@ -144,7 +143,6 @@ def plan(pieces: int, squares: int, as_json: bool, **settings: Any) -> None:
     from madn.machine import available_memory
     from madn.solver import estimate
 
-    rules = Rules(pieces, squares)
     wanted = solver.make_plan(rules, **settings)
     least = None
     if wanted.method == "tiles":

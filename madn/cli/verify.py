@@ -1,4 +1,4 @@
-"""The command that checks a database: `verify`."""
+"""`madn verify`: checks a database."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -25,22 +25,22 @@ SHOWN = 10  # lines of damage for a person; --json has all
     help="With --deep: recompute K random positions.  [default: all]",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), metavar="X", default=0, show_default=True, help="Of the random positions."
+    "--seed", type=click.IntRange(min=0), metavar="X", default=0, show_default=True, help="Seed of the random sample."
 )
 @json_option
 def verify(db: str, deep: bool, sample: int | None, seed: int, as_json: bool) -> None:
     """Check every byte, digest, count, offset and row of a database.
 
-    With --deep the values are compared with those of their successors, and the largest difference (the
-    residual) is printed with its board. A database of best moves has no values to recompute: there every
-    stored choice is a legal one, and that is all that can be said of it.
+    With --deep each value is recomputed from those of its successors, and the largest difference (the
+    residual) is printed with its board. A database of best moves has no values to recompute: there the check
+    is that every stored choice is a legal move.
 
     The exit status is 1 if anything is wrong.
 
     Example: madn verify two --deep --sample 10000
     """
     if sample is not None and not deep:
-        raise click.UsageError("--sample says how many positions --deep recomputes; give --deep too")
+        raise click.UsageError("--sample needs --deep: it limits how many positions are recomputed")
     from madn.store import verify_database
 
     with ProgressBar("verifying") as bar:

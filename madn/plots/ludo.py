@@ -5,12 +5,12 @@ from functools import cache
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Circle
+from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from numpy.typing import NDArray
 
 from madn.board import Board
 from madn.database import Database
-from madn.drawing import layout, seats
+from madn.drawing import GROUND, PAPER, TRACK, idle_sides, layout, seats
 from madn.evaluate import evaluate
 from madn.match import simulate
 from madn.players import PLAYERS, RulePlayer
@@ -19,7 +19,7 @@ from madn.solver import make_plan, solve
 from madn.solver.census import PARTS
 from madn.startvalues import CHUNKS, Read, balanced, by_ratio, guessed, spread, sweeps
 
-BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"
+BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"  # of curves; the sides have those of drawing
 
 
 def draw(name: str, *database: Database) -> Figure:
@@ -170,23 +170,29 @@ def _extreme_boards() -> list[tuple[int, tuple[tuple[Board, float], tuple[Board,
 
 
 def _draw_board(axes: Axes, board: Board) -> None:
-    """A board of discs, the side to move red and at the bottom."""
-    cells = layout(board.rules)
+    """The board of `madn.drawing` with discs for pieces, the side to move red and at the bottom."""
+    cells, squares = layout(board.rules), board.rules.squares
     axes.set_aspect("equal")
     axes.set_axis_off()
-    axes.set_xlim(-0.7, cells.width - 0.3)
-    axes.set_ylim(cells.height - 0.3, -0.7)
-    for cell in cells.bottom.path[: board.rules.squares]:
-        axes.add_patch(Circle(cell, 0.4, fc="white", ec=GREY, lw=0.6))
+    axes.set_xlim(-0.9, cells.width - 0.1)
+    axes.set_ylim(cells.height - 0.1, -0.9)
+    axes.add_patch(Rectangle((-0.9, -0.9), cells.width + 0.8, cells.height + 0.8, fc=GROUND, zorder=0))
+    loop = cells.bottom.path[:squares]
+    axes.plot(*zip(*loop, loop[0], strict=True), color=TRACK, lw=1, zorder=0.9)
+    for cell in loop:
+        axes.add_patch(Circle(cell, 0.4, fc=PAPER, ec=TRACK, lw=0.6))
     both = seats(board.own, board.other, board.rules, False)
-    for seat in both:
-        for cell in (seat.side.path[0], *seat.side.path[board.rules.squares :], *seat.side.box):
-            axes.add_patch(Circle(cell, 0.4, fc=seat.pale, ec=seat.dark, lw=0.6))
+    for colour, side in [*idle_sides(board.rules), *((seat.colour, seat.side) for seat in both)]:
+        columns, rows = zip(*side.box, strict=True)
+        corner, width, height = (min(columns), min(rows)), max(columns) - min(columns), max(rows) - min(rows)
+        axes.add_patch(FancyBboxPatch(corner, width, height, "round,pad=0.55", fc=colour.fill, ec="none"))
+        for cell in (side.path[0], *side.path[squares:], *side.box):
+            axes.add_patch(Circle(cell, 0.4, fc=colour.pale, ec=colour.dark, lw=0.6))
     for seat in both:
         taken = [seat.side.path[square] for square in seat.squares] + list(seat.side.box[: seat.boxed])
         for x, y in taken:
-            axes.add_patch(Circle((x, y), 0.32, fc=seat.colour, ec=seat.dark, lw=0.8))
-            axes.text(x, y, seat.letter, ha="center", va="center", color="white", fontsize=6, weight="bold")
+            axes.add_patch(Circle((x, y), 0.32, fc=seat.colour.fill, ec=seat.colour.dark, lw=0.8))
+            axes.text(x, y, seat.colour.letter, ha="center", va="center", color="white", fontsize=6, weight="bold")
 
 
 def values(database: Database | None = None) -> Figure:
@@ -250,9 +256,9 @@ def cross_table() -> Figure:
     names, table = _matches()
     figure = Figure(figsize=(7, 5.6), layout="constrained")
     axes = figure.add_subplot()
-    image = axes.imshow(table, cmap="RdBu", vmin=10, vmax=90)
+    image = axes.imshow(table, cmap="RdGy_r", vmin=10, vmax=90)
     for (i, j), win in np.ndenumerate(table):
-        axes.text(j, i, f"{win:.0f}", ha="center", va="center", color="white" if abs(win - 50) > 27 else "black")
+        axes.text(j, i, f"{win:.0f}", ha="center", va="center", color="white" if abs(win - 50) > 21 else "black")
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
     axes.set_xlabel("second player")

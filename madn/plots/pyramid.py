@@ -2,9 +2,10 @@
 
 from matplotlib.figure import Figure
 
+from madn.drawing import BLACK, MARK, RED
 from madn.games.pyramid import solve, start
 
-FIRST, SECOND = "#3b6ea5", "#c8762b"
+FIRST, SECOND = RED.fill, BLACK.fill
 
 
 def draw(name: str) -> Figure:
@@ -24,7 +25,7 @@ def turns() -> Figure:
         heights = [value.first if wins else value.second for value in values]
         bars = axes.bar([s.tiers for s in won], heights, color=colour, label=f"the {who} wins")
         axes.bar_label(bars, label_type="center", color="white", fontsize=7, fontweight="bold")
-    axes.plot(tiers, [s.limit for s in solutions], "k_", markersize=18, label="limit L: half of all bars")
+    axes.plot(tiers, [s.limit for s in solutions], "_", color=MARK, markersize=18, label="limit L: half of all bars")
     axes.set_xticks(tiers)
     axes.set_xlabel("tiers")
     axes.set_ylabel("turns of the winner")

@@ -3,11 +3,12 @@
 import html
 import json
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import madn
 from madn.players import PLAYERS
-from madn.rules import DIE
+from madn.rules import DIE, Rules
 from madn.web.answers import Served
 
 BODY_BYTES = 32 << 10
@@ -30,7 +31,7 @@ PROBABILITY: Schema = {
     "type": ["number", "null"],
     "minimum": 0,
     "maximum": 1,
-    "description": "Probability from 0 to 1 that the side to move wins; null if it is unknown.",
+    "description": "Probability from 0 to 1 that the side to move wins; null if unknown.",
 }
 SQUARE: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "A square in the mover's numbers."}
 COUNT: Schema = {"type": "integer", "minimum": 0}
@@ -39,17 +40,17 @@ NUMBER: Schema = {"type": "number", "minimum": 0}
 
 
 def record(**fields: Schema) -> Schema:
-    """An object with these fields and no others."""
+    """The schema of an object with exactly these fields."""
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
 def listed(items: Schema, **more: Any) -> Schema:
-    """A list of such things."""
+    """The schema of a list."""
     return {"type": "array", "items": items, **more}
 
 
 def named(name: str) -> Schema:
-    """A schema that is described once."""
+    """A reference to one of `SCHEMAS`."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
@@ -63,7 +64,8 @@ SCHEMAS: dict[str, Schema] = {
             "to": SQUARE | {"description": "The square it ends on; null for a lost turn."},
             "captures": {"type": "boolean"},
             "win": PROBABILITY | {"description": "The mover's winning probability after the move."},
-            "loss": PROBABILITY | {"description": "What the move costs against the best one, in winning probability."},
+            "loss": PROBABILITY
+            | {"description": "What the move loses compared with the best one, in probability."},
             "board": BOARD | {"description": "The board that the next player to roll sees."},
         }
     ),
@@ -94,13 +96,13 @@ SCHEMAS: dict[str, Schema] = {
         seed=COUNT,
         move=TEXT | {"description": "The move that the player makes."},
         win=PROBABILITY | {"description": "The mover's winning probability after it."},
-        loss=PROBABILITY | {"description": "What it costs against the best one."},
+        loss=PROBABILITY | {"description": "What it loses compared with the best one."},
         moves=listed(named("Move"), minItems=1, description="All legal moves, best first."),
     ),
     "Database": record(
-        name=TEXT | {"description": "What the parameter db asks for."},
-        version=TEXT | {"description": "Another one for every other content."},
-        rules=record(pieces=COUNT, squares=COUNT),
+        name=TEXT | {"description": "The value for the parameter db."},
+        version=TEXT | {"description": "Changes whenever the content does."},
+        rules=record(**{field.name: {"type": "boolean"} if field.type is bool else COUNT for field in fields(Rules)}),
         positions=COUNT,
         bytes=COUNT,
         values=TEXT | {"description": "How values are stored."},
@@ -121,14 +123,14 @@ SCHEMAS: dict[str, Schema] = {
 }
 
 ERRORS = {
-    400: "The question is not one: not a position, not a roll, no such parameter. The message says what is wrong.",
+    400: "Not a position, not a roll, or an unknown parameter. The message says what is wrong.",
     404: "Not in this database, or no such database.",
     408: f"The body did not arrive within {BODY_SECONDS} seconds.",
     413: f"More than {BODY_BYTES} bytes or more than {BOARDS} boards.",
     415: "The body is not application/json.",
-    429: "Too many positions a second from this address; Retry-After says when to come back.",
-    500: "A real fault, such as a damaged database.",
-    503: "Too many requests are under way; Retry-After says when to come back.",
+    429: "Too many positions per second from this address; Retry-After says when to try again.",
+    500: "An error of the server, such as a damaged database.",
+    503: "Too many requests in progress; Retry-After says when to try again.",
 }
 
 
@@ -138,7 +140,7 @@ def parameter(name: str, description: str, schema: Schema, required: bool = Fals
 
 
 def operation(name: str, summary: str, answer: Schema, errors: Sequence[int] = (), **more: Any) -> Schema:
-    """What can be asked, what is answered, and which errors there can be."""
+    """A request: what it answers and which errors it can have."""
     kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
     ok = {"description": "The answer.", "headers": kept, "content": {"application/json": {"schema": answer}}}
     failed = {"application/json": {"schema": named("Error")}}
@@ -155,7 +157,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
     db = parameter("db", f"The database; {first.name} by default.", {"enum": [served.name for served in databases]})
     version = parameter(
         "version",
-        "The version that /api/databases gives. With it an answer never changes and may be kept for ever.",
+        "The version that /api/databases gives. With it an answer never changes and may be cached forever.",
         {"enum": [served.version for served in databases]},
     )
     board = parameter("board", "The position.", BOARD, required=True)
@@ -249,7 +251,7 @@ def documentation(databases: Sequence[Served]) -> str:
                 link = _text(path + examples[asked["operationId"]])
                 parts.append(f'<p>Try <a href="{link}"><code>{link}</code></a></p>')
             rows = [
-                (f"<code>{p['name']}</code>", _text(p["description"]) + ("" if p["required"] else " Not needed."))
+                (f"<code>{p['name']}</code>", _text(p["description"]) + ("" if p["required"] else " Optional."))
                 for p in asked.get("parameters", [])
             ]
             if rows:
@@ -277,13 +279,13 @@ def documentation(databases: Sequence[Served]) -> str:
 <main class="document">
 <p><a href="/">The board</a></p>
 <h1>The HTTP interface</h1>
-<p>Programs ask this server what the page asks. Every answer is JSON; what is unknown is <code>null</code>. The same
-description for programs is <a href="/api/openapi.json">openapi.json</a>. The database that is asked by default is
-<code>{_text(served.name)}</code>, version <code>{served.version}</code>. An answer that was asked with this version
-never changes and may be kept for ever. Answers to <code>GET</code> have an <code>ETag</code>, but for
+<p>Programs can ask this server what the page asks. Every answer is JSON; unknown values are <code>null</code>. The
+same description for programs is <a href="/api/openapi.json">openapi.json</a>. The default database is
+<code>{_text(served.name)}</code>, version <code>{served.version}</code>. An answer to a request with this version
+never changes and may be cached forever. Answers to <code>GET</code> have an <code>ETag</code>, except
 <code>/api/health</code>.</p>
 {"".join(parts)}
-<h2>Parts of answers</h2>
+<h2>Objects in answers</h2>
 {schemas}
 <h2>Errors</h2>
 <p>An error is <code>{{"message": "..."}}</code> with one of these statuses.</p>

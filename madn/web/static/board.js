@@ -141,16 +141,16 @@ export class BoardView {
     return SEATS.find((seat) => place[seat] !== undefined && this.position[seat].includes(place[seat])) ?? null;
   }
 
+  // A place in words, without what stands on it.
+  spot(place) {
+    if (place.kind === "main") return say("placeMain", place);
+    const side = say(place.seat);
+    if (place.kind === "finish") return say("placeFinish", { side, number: place[place.seat] });
+    return say("placeBox", { side, number: place.n + 1, pieces: this.rules.pieces });
+  }
+
   name(place, seat) {
-    const spot =
-      place.kind === "main"
-        ? say("placeMain", place)
-        : place.kind === "finish"
-          ? say("placeFinish", { side: say(place.seat), number: place[place.seat] })
-          : say("placeBox", { side: say(place.seat), count: boxed(this.position, place.seat, this.rules) });
-    return seat && place.kind !== "box"
-      ? say("squareHeld", { place: spot, side: say(seat) })
-      : say("squareEmpty", { place: spot });
+    return say(seat ? "squareHeld" : "squareEmpty", { place: this.spot(place), side: seat && say(seat) });
   }
 
   arrange(seat, position) {

@@ -81,7 +81,7 @@ class Table {
     } else if (this.view.holder(place)) {
       this.selected = place;
       const seat = this.view.holder(place);
-      this.message(say("taken", { side: say(seat), place: this.view.name(place, null).split(", ").slice(0, -1).join(", ") }));
+      this.message(say("taken", { side: say(seat), place: this.view.spot(place) }));
     }
     this.show(this.position, { targets: this.selected ? this.targets() : [] });
   }
