@@ -112,10 +112,10 @@ def of_python(text: str, file: Path) -> Iterator[tuple[int, str, bool]]:
         elif isinstance(node, ast.ImportFrom):
             yield from from_import(node, for_types)
         elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for child in node.body:
-                yield from walk(child, True)
-            for child in node.orelse:
-                yield from walk(child, for_types)
+            for statement in node.body:
+                yield from walk(statement, True)
+            for statement in node.orelse:
+                yield from walk(statement, for_types)
         else:
             for child in ast.iter_child_nodes(node):
                 yield from walk(child, for_types)
