@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from strategies import all_boards, boards
 
 from madn import Board, Rules
