@@ -103,7 +103,10 @@ def longest_module(name: str, modules: dict[str, list[str]]) -> str | None:
 
 
 def of_python(text: str, file: Path) -> Iterator[tuple[int, str, bool]]:
-    """The imports of a Python file or a stub, inside functions too: line, what, and whether it is for types only."""
+    """The imports of a Python file or a stub, inside functions too, and modules that it names in a text.
+
+    Yields line, what, and whether it is for types only.
+    """
     package = file.parent.parts
 
     def walk(node: ast.AST, for_types: bool) -> Iterator[tuple[int, str, bool]]:
@@ -126,7 +129,11 @@ def of_python(text: str, file: Path) -> Iterator[tuple[int, str, bool]]:
         for name in node.names:
             yield node.lineno, whole if name.name == "*" else f"{whole}.{name.name}", for_types
 
-    yield from walk(ast.parse(text), file.suffix == ".pyi")
+    tree = ast.parse(text)
+    yield from walk(tree, file.suffix == ".pyi")
+    for node in ast.walk(tree):  # for `import_module`
+        if isinstance(node, ast.Constant) and re.fullmatch(r"madn(\.\w+)+", str(node.value)):
+            yield node.lineno, str(node.value), False
 
 
 def of_text(text: str, file: Path) -> Iterator[tuple[int, str, bool]]:
@@ -304,6 +311,7 @@ def test_what_the_map_allows_is_no_fault(tmp_path: Path) -> None:
         ("ground.pxi", 'include "wing/k.pxi"\n', 1),
         ("ground.pxd", 'cdef extern from "wing/k.h" nogil:\n    pass\n', 1),
         ("ground.h", '/* */\n#include "wing/k.h"\n', 2),
+        ("ground.py", "from importlib import import_module\nimport_module('madn.wing.a')\n", 2),
         ("wing/a.py", "import madn\n", 1),
         ("wing/k.h", '#include "../ground.h"\n#include "../roof.py"\n', 2),
     ],
