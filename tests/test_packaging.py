@@ -8,6 +8,7 @@ from importlib.metadata import entry_points, metadata, requires, version
 from pathlib import Path
 
 import pytest
+from conftest import SLOW
 
 import madn
 
@@ -78,3 +79,10 @@ def test_the_programs_can_be_run(program: str) -> None:
     assert os.access(path, os.X_OK)
     assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/env bash\n")
     subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_is_said_to_be_slow_is_there(name: str) -> None:
+    file, _, test = name.partition("::")
+    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    assert f"\ndef {test.partition('[')[0]}(" in text
