@@ -25,7 +25,7 @@ def rules_options(command: Function) -> Function:
     return pieces(squares(command))
 
 
-def memory_bytes(_ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+def memory_bytes(_ctx: click.Context | None, param: click.Parameter | None, value: str | None) -> int | None:
     """Read an amount of memory such as 20G, 512M or 1.5G, in units of 1024; the callback of an option."""
     if value is None:
         return None
