@@ -10,7 +10,10 @@ repeats, of processor time in one thread.
 import argparse
 import json
 import time
+from collections.abc import Callable
+from functools import partial
 from statistics import median
+from typing import Any
 
 import numpy as np
 from hardware import hardware
@@ -29,8 +32,7 @@ def strip_of(side: Side, strip: int, representation: Representation) -> BestMove
     rng = np.random.default_rng(1)
     start = np.full(n, -1, np.int64)
     start[first:end] = np.arange(end - first) * n
-    some = rng.integers(-(2**28), 2**28, 1 << 20)
-    some = some.astype(np.int32) if representation is FIXED32 else some / 2**29
+    some = (rng.integers(-(2**28), 2**28, 1 << 20) * (representation.half / 2**28)).astype(representation.dtype)
     L, R = np.resize(some, (end - first) * n), np.resize(some[::-1], (end - first) * n)
     sizes = [1 if f == TERMINAL else Side(side.rules, f).size for f in side.moves.exits]
     exits = [(L[:n], R[:n], np.zeros(size, np.int64)) for size in sizes]
@@ -47,15 +49,21 @@ def main() -> None:
     first, end = (int(a) for a in side.class_start[arguments.strip : arguments.strip + 2])
     pairs = (end - first) * side.size
     words = np.empty(pairs, np.uint16)
-    answer: dict = {"pieces": arguments.pieces, "strip": arguments.strip, "rows": end - first, "columns": side.size}
+    answer: dict[str, Any] = {
+        "pieces": arguments.pieces,
+        "strip": arguments.strip,
+        "rows": end - first,
+        "columns": side.size,
+    }
     answer["options_per_row"] = float(np.diff(side.moves.first[::6])[first:end].mean())
     for representation in (FIXED32, FLOAT64):
         it = strip_of(side, arguments.strip, representation)
-        for build, kernels.best_moves in BEST_MOVES_BUILDS.items():
-            calls = {
-                "fill_captures": lambda it=it: it.fill_captures(arguments.strip, 1),
-                "choose": lambda it=it: it.choose(arguments.strip, 1, words),
-                "choose_without_words": lambda it=it: it.choose(arguments.strip, 1),
+        for build in BEST_MOVES_BUILDS:
+            kernels.best_moves = BEST_MOVES_BUILDS[build]
+            calls: dict[str, Callable[[], object]] = {
+                "fill_captures": partial(it.fill_captures, arguments.strip, 1),
+                "choose": partial(it.choose, arguments.strip, 1, words),
+                "choose_without_words": partial(it.choose, arguments.strip, 1),
             }
             for called, call in calls.items():
                 seconds = []

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from statistics import median
+from typing import Any
 
 from hardware import hardware
 
@@ -23,7 +24,7 @@ from madn.games.cantstop import CantStop, solve
 TARGETS = {"3,2": 1.0, "3,3": 8.0, "4,1": 60.0}  # seconds on two threads
 
 
-def worker(name: str, threads: int, lanes: int, build: str | None) -> dict:
+def worker(name: str, threads: int, lanes: int, build: str | None) -> dict[str, Any]:
     """Solve once and say what it took."""
     cpu = time.process_time()
     solution = solve(CantStop(*map(int, name.split(","))), threads=threads, lanes=lanes, build=build)
@@ -40,12 +41,13 @@ def worker(name: str, threads: int, lanes: int, build: str | None) -> dict:
     }
 
 
-def solved(*question: object) -> dict:
+def solved(*question: object) -> dict[str, Any]:
     command = [sys.executable, __file__, "--worker", json.dumps(question)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    answer: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return answer
 
 
-def game_report(name: str, threads: int, repeats: int) -> dict:
+def game_report(name: str, threads: int, repeats: int) -> dict[str, Any]:
     runs = [solved(name, threads, 8, None) for _ in range(repeats)]
     seconds = median(run["seconds"] for run in runs)
     return {
@@ -59,7 +61,7 @@ def game_report(name: str, threads: int, repeats: int) -> dict:
     }
 
 
-def lanes_report(name: str, repeats: int) -> dict:
+def lanes_report(name: str, repeats: int) -> dict[str, Any]:
     """Processor time of one thread: eight lanes, one lane, and the portable build of eight."""
     ways = {"eight_lanes": (8, None), "one_lane": (1, None), "eight_lanes_portable": (8, "portable")}
     times: dict[str, list[float]] = {way: [] for way in ways}

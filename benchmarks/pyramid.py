@@ -15,6 +15,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from hardware import hardware
 
@@ -23,7 +24,7 @@ from madn.games.pyramid import solve, start
 TWIN_TIERS = 7
 
 
-def worker(tiers: int, threads: int, keep: bool) -> dict:
+def worker(tiers: int, threads: int, keep: bool) -> dict[str, Any]:
     """Solve once and say what it took."""
     cpu = time.process_time()
     solution = solve(tiers, threads=threads, keep=keep)
@@ -38,9 +39,10 @@ def worker(tiers: int, threads: int, keep: bool) -> dict:
     }
 
 
-def measured(*question: object) -> dict:
+def measured(*question: object) -> dict[str, Any]:
     command = [sys.executable, __file__, "--worker", json.dumps(question)]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    answer: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return answer
 
 
 def twin() -> tuple[int, float]:
@@ -54,7 +56,7 @@ def twin() -> tuple[int, float]:
     return reference.W.cache_info().currsize, time.perf_counter() - began
 
 
-def game(tiers: int, threads: int, repeats: int) -> dict:
+def game(tiers: int, threads: int, repeats: int) -> dict[str, Any]:
     """All runs of one game: everything kept with several threads and with one, and only what is still needed."""
     many, one, short = [], [], []
     for _ in range(repeats):

@@ -16,6 +16,7 @@ import sys
 import time
 from dataclasses import replace
 from statistics import median
+from typing import Any
 
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, before anything loads OpenMP
 
@@ -31,7 +32,7 @@ PART = "42,43/0"  # nothing has moved on one side, two pieces have arrived at th
 CASES = [(1, None), (2, None), (3, None), (4, PART)]
 
 
-def worker(pieces: int, board: str | None, threads: int) -> dict:
+def worker(pieces: int, board: str | None, threads: int) -> dict[str, Any]:
     """Solve once and say what it took."""
     plan = replace(make_plan(Rules(pieces), threads=threads, tolerance=1e-6, board=board), representation=FIXED32)
     cpu = time.process_time()
@@ -55,7 +56,7 @@ def worker(pieces: int, board: str | None, threads: int) -> dict:
     }
 
 
-def measured(pieces: int, board: str | None, threads: int, repeats: int) -> dict:
+def measured(pieces: int, board: str | None, threads: int, repeats: int) -> dict[str, Any]:
     """The median of some runs, each in a process of its own."""
     question = json.dumps([pieces, board, threads])
     runs = []
@@ -68,7 +69,7 @@ def measured(pieces: int, board: str | None, threads: int, repeats: int) -> dict
     return {**runs[0], **{name: median(run[name] for run in runs) for name in timed}}
 
 
-def table(rows: list[dict]) -> str:
+def table(rows: list[dict[str, Any]]) -> str:
     """The rows for a person."""
     head = ("game", "positions", "updates", "seconds", "ns/update", "ns/position", "MiB", "GB moved")
     lines = [

@@ -16,6 +16,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from statistics import median
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from madn.solver import _thesis, make_plan, solve
 THESIS_SWEEPS = {1: 39, 2: 67, 3: 105}  # to changes of 1e-6 (thesis, section 5.1)
 
 
-def worker(pieces: int, threads: int, tolerance: float | None) -> dict:
+def worker(pieces: int, threads: int, tolerance: float | None) -> dict[str, Any]:
     """Solve once and say what it took; runs in a process of its own, so that peak memory is this solve's."""
     plan = make_plan(Rules(pieces), threads=threads, tolerance=tolerance)
     cpu = time.process_time()
@@ -62,10 +63,11 @@ def slots(rules: Rules) -> list[int]:
     return [n if f != g else n // 2 for f, g, n in sizes]
 
 
-def solved(pieces: int, threads: int, tolerance: float | None = None) -> dict:
+def solved(pieces: int, threads: int, tolerance: float | None = None) -> dict[str, Any]:
     question = json.dumps([pieces, threads, tolerance])
     done = subprocess.run([sys.executable, __file__, "--worker", question], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
 
 
 def copy_bandwidth(threads: int) -> float:
@@ -104,7 +106,7 @@ def arithmetic(threads: int) -> float:
 def side_by_side(count: int) -> float:
     """Seconds until so many one-thread solves of three pieces that run at once, in processes of their own, are done."""
     with ThreadPoolExecutor(count) as pool:
-        return max(run["seconds"] for run in pool.map(lambda _: solved(3, 1), range(count)))
+        return max(float(run["seconds"]) for run in pool.map(lambda _: solved(3, 1), range(count)))
 
 
 def thesis_sweep(pieces: int, threads: int) -> float:

@@ -16,6 +16,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:
     """What one would begin with, without the solution of this game."""
     smaller = replace(rules, pieces=max(1, rules.pieces - 1))
     wins = np.empty(smaller.positions)
-    solve(make_plan(smaller, threads=threads)).values.read(0, wins)
+    solve(make_plan(smaller, threads=threads)).read(0, wins)
     polynomial = spread(smaller, wins.take).polynomial()
     yield "0.5", None
     yield "polynomial", by_ratio(polynomial)
@@ -68,7 +69,7 @@ def restore(component: InMemory) -> None:
         component.sweeper.restore(strip)
 
 
-def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict:
+def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict[str, Any]:
     """Solve component after component, each from a guess."""
     plan = replace(make_plan(rules, tolerance=1e-6, threads=threads), representation=FIXED32)
     sides = {f: Side(rules, f) for pair in plan.pairs for f in pair}

@@ -185,8 +185,8 @@ cdef inline int best_option(const double* wins, int count, double tie) noexcept 
     `wins` are the mover's chances after each of `count` moves, by ascending start.
     """
     cdef int j
-    cdef double most = wins[0]
-    for j in range(1, count):
+    cdef double most = -1.0    # less than any chance
+    for j in range(count):
         most = max(most, wins[j])
     for j in range(count - 1, 0, -1):
         if most - wins[j] <= tie:

@@ -1,13 +1,16 @@
 """The game solved from its definition with `Board` alone: the readable twin of the compiled solver."""
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
+from typing import TypeVar
 
 import numpy as np
 
 from madn import Board, Rules
 from madn._core import Game
 
+Number = TypeVar("Number", float, Fraction)
 Choices = list[list[tuple[int, bool]]]  # for each roll: (ID of the next board, does the same side roll again)
 
 
@@ -26,9 +29,10 @@ def positions(rules: Rules) -> tuple[list[Board], list[Choices]]:
     return boards, choices
 
 
-def backup(values, choices: Choices):
+def backup(values: Sequence[Number], choices: Choices) -> Number:
     """T(V) of one position: the mean over the rolls of the best choice."""
-    return sum(max(values[i] if again else 1 - values[i] for i, again in roll) for roll in choices) / 6
+    best = [max(values[i] if again else 1 - values[i] for i, again in roll) for roll in choices]
+    return sum(best[1:], best[0]) / 6
 
 
 @cache
@@ -48,7 +52,7 @@ def solve(rules: Rules, tolerance: float = 1e-15, sweeps: int = 2000) -> list[fl
     raise AssertionError(f"no convergence in {sweeps} sweeps")
 
 
-def best_replies(rules: Rules, near) -> tuple[list[int], list[list[tuple[int, bool]]]]:
+def best_replies(rules: Rules, near: Sequence[float]) -> tuple[list[int], list[list[tuple[int, bool]]]]:
     """The open positions, and for each the best choice of every roll by approximate values."""
     _, choices = positions(rules)
     still_open = [i for i, rolls in enumerate(choices) if rolls]
@@ -58,7 +62,9 @@ def best_replies(rules: Rules, near) -> tuple[list[int], list[list[tuple[int, bo
     return still_open, best
 
 
-def linear_system(rules: Rules, near, number):
+def linear_system(
+    rules: Rules, near: Sequence[float], number: Callable[[int], Number]
+) -> tuple[list[int], list[list[Number]]]:
     """Rows of 6 V = sum of the chosen successors, the constant last, for the best moves by approximate values."""
     boards, _ = positions(rules)
     still_open, best = best_replies(rules, near)
@@ -78,7 +84,7 @@ def linear_system(rules: Rules, near, number):
     return still_open, rows
 
 
-def evaluate(rules: Rules, near) -> list[float]:
+def evaluate(rules: Rules, near: Sequence[float]) -> list[float]:
     """The values under the moves that are best by approximate values: a linear system, solved directly."""
     still_open, rows = linear_system(rules, near, float)
     system = np.array(rows)

@@ -3,11 +3,14 @@
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from madn import Rules
 from madn.solver import _reorder, kernels, make_plan, solve
@@ -17,6 +20,7 @@ from madn.solver.graph import finish_zones
 from madn.solver.kernels import BEST_MOVES_BUILDS
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.sides import TERMINAL, Side
+from madn.solver.solution import MatrixValues
 from madn.solver.zones import Zones
 from madn.store import write_database
 from madn.store.catalogue import read_catalogue
@@ -30,9 +34,9 @@ REPRESENTATIONS = [FIXED32, FLOAT64]
 
 
 @pytest.fixture(params=sorted(KERNELS))
-def kernel(request, monkeypatch):
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(kernels, "best_moves", KERNELS[request.param])
-    return request.param
+    return str(request.param)
 
 
 class Game:
@@ -47,6 +51,7 @@ class Game:
 
     def rows(self, f: int, g: int) -> Matrices:
         """L and R with zone f as rows, captures as the solver left them: not always those of the row player."""
+        assert isinstance(self.solution.values, MatrixValues)
         solved, n, k = self.solution.values.solved, self.sides[f].size, self.sides[g].size
         out = Matrices.full(n, k, self.representation)
         if f == g == 0:
@@ -77,7 +82,7 @@ def game(rules: Rules, representation: Representation) -> Game:
     return Game(rules, representation)
 
 
-def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, np.ndarray]:
+def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, NDArray[np.uint16]]:
     """All strips of a pair, one after the other."""
     words = np.full((it.rows.size, it.columns.size), 0xFFFF, np.uint16)
     figures = NOTHING
@@ -87,15 +92,16 @@ def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, np.ndarray]:
     return figures, words
 
 
-def plain_captures(it: BestMoves) -> tuple[np.ndarray, np.ndarray]:
+def plain_captures(it: BestMoves) -> tuple[NDArray[Any], NDArray[Any]]:
     """What L and R are to be after `fill_captures`: a column's pieces on squares of the row are in the box."""
     n, k = it.rows.size, it.columns.size
-    left = it.columns.masks[None, :] & ~it.rows.facing[:, None]
-    after = it.columns.index(left.reshape(-1)).reshape(n, k)
-    return tuple(np.take_along_axis(m[: n * k].reshape(n, k), after, axis=1) for m in (it.L, it.R))
+    free = it.columns.masks[None, :] & ~it.rows.facing[:, None]
+    after = it.columns.index(free.reshape(-1)).reshape(n, k)
+    left, right = (np.take_along_axis(m[: n * k].reshape(n, k), after, axis=1) for m in (it.L, it.R))
+    return left, right
 
 
-def plain_choose(it: BestMoves) -> tuple[Figures, np.ndarray]:
+def plain_choose(it: BestMoves) -> tuple[Figures, NDArray[np.uint16]]:
     """The same from the definition: row by row, all columns at once."""
     n, k, moves = it.rows.size, it.columns.size, it.rows.moves
     wide = np.float64 if it.L.dtype == np.float64 else np.int64
@@ -143,7 +149,9 @@ def pairs(rules: Rules) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", [*GAMES, Rules(2, 40)], ids=str)
-def test_choices_are_those_of_the_stored_values_everywhere(tmp_path, rules, representation):
+def test_choices_are_those_of_the_stored_values_everywhere(
+    tmp_path: Path, rules: Rules, representation: Representation
+) -> None:
     """Every position and roll: what the policy of the database would be."""
     it = game(rules, representation)
     write_database(tmp_path / "db", it.solution, {})
@@ -168,7 +176,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(tmp_path, rules, repr
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_figures_are_those_of_the_plain_twin(rules, representation, kernel):
+def test_figures_are_those_of_the_plain_twin(rules: Rules, representation: Representation, kernel: str) -> None:
     for f, g in pairs(rules)[:: 1 if rules.pieces < 4 else 13]:
         it = game(rules, representation).census(f, g)
         L, R = plain_captures(it)
@@ -189,7 +197,7 @@ def agree(found: Figures, words: np.ndarray, plain: Figures, plain_words: np.nda
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_residual_is_that_of_the_solver(rules, representation):
+def test_residual_is_that_of_the_solver(rules: Rules, representation: Representation) -> None:
     """Either side to move is a row player once: together they see every position that the solver examines."""
     it = game(rules, representation)
     figures = [whole(it.census(*pair))[0] for pair in pairs(rules)]
@@ -205,7 +213,9 @@ def test_residual_is_that_of_the_solver(rules, representation):
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
 @pytest.mark.parametrize("rules", [Rules(2, 40), Rules(4, 8)], ids=str)
-def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
+def test_same_bits_for_any_number_of_threads_and_any_build(
+    rules: Rules, representation: Representation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     it, seen = game(rules, representation), set()
     for name in sorted(KERNELS):
         monkeypatch.setattr(kernels, "best_moves", KERNELS[name])
@@ -217,7 +227,7 @@ def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_captures_are_what_the_side_says(rules):
+def test_captures_are_what_the_side_says(rules: Rules) -> None:
     for f in finish_zones(rules):
         side = Side(rules, f)
         captures = Captures.of(side)
@@ -237,7 +247,7 @@ def test_captures_are_what_the_side_says(rules):
     wide=st.booleans(),
     spread=st.sampled_from([2, 100, 1 << 28]),
 )
-def test_any_values_in_any_place(rules, data, seed, wide, spread):
+def test_any_values_in_any_place(rules: Rules, data: st.DataObject, seed: int, wide: bool, spread: int) -> None:
     """Whatever the values, wherever the rows are, whatever is in slots that are no position: what the twin says."""
     rng = np.random.default_rng(seed)
     f = data.draw(st.sampled_from([x for x in finish_zones(rules) if x or rules.squares < 40]))
@@ -273,7 +283,7 @@ def test_any_values_in_any_place(rules, data, seed, wide, spread):
     assert again == found
 
 
-def test_a_window_of_seven_strips_is_enough():
+def test_a_window_of_seven_strips_is_enough() -> None:
     """Rows of a strip and of the six before it in a ring, all others nowhere."""
     it = game(Rules(2, 40), FIXED32).census(0, 1)
     figures, words = whole(it)
@@ -297,10 +307,10 @@ def test_a_window_of_seven_strips_is_enough():
     assert total == figures
 
 
-def test_what_does_not_fit_is_refused(kernel):
+def test_what_does_not_fit_is_refused(kernel: str) -> None:
     it = game(Rules(2, 8), FIXED32).census(1, 0)
     n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
-    good = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
+    good: list[Any] = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
 
     def refused(text: str, **changes: object) -> None:
         names = [
@@ -345,4 +355,5 @@ def test_what_does_not_fit_is_refused(kernel):
         fill(it.L, it.R, it.start, it.rows.facing, table.first[::-1].copy(), *table[1:], len(masks), 0, n, 1)
     with pytest.raises(ValueError, match="no list"):
         fill(it.L, it.R, it.start, it.rows.facing, table.first[:-2], *table[1:], len(masks), 0, n, 1)
-    assert KERNELS[kernel].choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, 0, NOTHING.margin, NOTHING.residual)
+    choose: Any = KERNELS[kernel].choose
+    assert choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, 0, NOTHING.margin, NOTHING.residual)

@@ -79,7 +79,7 @@ def test_every_best_move_is_that_of_the_solution() -> None:
 
 def test_the_answers_themselves_agree_on_a_sample() -> None:
     def win(board: Board, roll: int) -> float:
-        value = solution()[GAME.rank(*board.masks)]
+        value = float(solution()[GAME.rank(*board.masks)])
         return value if roll == 6 else 1 - value
 
     with open_database() as db:

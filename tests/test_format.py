@@ -4,10 +4,12 @@ import shutil
 import sqlite3
 import struct
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import comb
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +25,7 @@ from madn.store import compress_database, write_database
 # begin of the reader
 
 
-def frames(directory):
+def frames(directory: Path) -> Iterator[tuple[dict[str, int], tuple[Any, ...], bytes]]:
     """Yield (rules, row, content) block by block; a row is what the query says."""
     catalogue = sqlite3.connect(f"file:{directory}/catalogue.sqlite?mode=ro", uri=True)
     if catalogue.execute("PRAGMA user_version").fetchone() != (1,):
@@ -35,7 +37,7 @@ def frames(directory):
         " JOIN encodings ON encodings.name = encoding ORDER BY block"
     )
     for row in rows:
-        first_id, n, name, offset, length, code = row[4], *row[6:11]
+        _, _, _, _, first_id, _, n, name, offset, length, code = row[:11]
         with open(f"{directory}/{name}", "rb") as file:
             file.seek(offset)
             content = zstandard.ZstdDecompressor().decompress(file.read(length))
@@ -47,7 +49,7 @@ def frames(directory):
 # begin of the values
 
 
-def chunks(places, pieces, piece, base):
+def chunks(places: int, pieces: int, piece: int, base: int) -> Iterator[tuple[int, int]]:
     """All (first rank, L) of a piece whose place is at least one above its lowest, from the formula."""
     for q in range(pieces - 1, places):
         start = base + comb(q, pieces)
@@ -57,7 +59,7 @@ def chunks(places, pieces, piece, base):
             yield start, comb(q - 1, piece - 1)
 
 
-def undo(x, first, places, pieces, unit, modulus):
+def undo(x: list[int], first: int, places: int, pieces: int, unit: int, modulus: int) -> None:
     """Step 2 for one side; one of its arrangements lasts `unit` positions."""
     period = comb(places, pieces) * unit
     for piece in range(pieces, 0, -1):
@@ -68,7 +70,7 @@ def undo(x, first, places, pieces, unit, modulus):
                     x[i] = (x[i] + x[i - lag]) % modulus
 
 
-def values(directory):
+def values(directory: Path) -> Iterator[tuple[int, list[float]]]:
     """Yield (first ID, probabilities) block by block."""
     for rules, row, content in frames(directory):
         p1, f1, p2, f2, first_id, rank, n, _, _, _, code, bits, zero, scale = row
@@ -91,7 +93,7 @@ CURVE = [1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 20
 CURVE += [3901, 3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094]
 
 
-def squash(odds):
+def squash(odds: int) -> int:
     """The probability, of 4096, of logarithmic odds."""
     place, rest = divmod(min(max(odds, -2047), 2047) + 2048, 128)
     return (CURVE[place] * (128 - rest) + CURVE[place + 1] * rest + 64) >> 7
@@ -101,7 +103,7 @@ SQUASHED = [squash(odds) for odds in range(-2047, 2048)]
 STRETCH = [min(bisect_left(SQUASHED, p), 4094) - 2047 for p in range(4096)]
 
 
-def combination(rank, zone, k):
+def combination(rank: int, zone: int, k: int) -> list[int]:
     """The string positions of a combination, highest first."""
     found = []
     for j in range(k, 0, -1):
@@ -113,12 +115,13 @@ def combination(rank, zone, k):
 class Decoder:
     """Arithmetic decoder, tables and mixer."""
 
-    def __init__(self, data):
+    def __init__(self, data: bytes) -> None:
         self.data = iter(data)
         self.low, self.high, self.code = 0, 0xFFFFFFFF, int.from_bytes([next(self.data) for _ in range(4)], "big")
-        self.tables, self.weights = [{}, {}, {}], {}
+        self.tables: list[dict[int, tuple[int, int]]] = [{}, {}, {}]
+        self.weights: dict[int, list[int]] = {}
 
-    def event(self, about, contexts):
+    def event(self, about: int, contexts: tuple[int, int, int]) -> int:
         slots = [((about + 64 * c) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48 for c in contexts]
         states = [table.get(slot, (32768, 0)) for table, slot in zip(self.tables, slots, strict=True)]
         odds = [STRETCH[p >> 4] for p, _ in states]
@@ -137,11 +140,12 @@ class Decoder:
         return bit
 
 
-def policy(directory):
+def policy(directory: Path) -> Iterator[tuple[int, list[dict[int, int]]]]:
     """Yield (first ID, for each position by roll the piece to move, counted from the last) block by block."""
     for rules, (p1, f1, p2, f2, first_id, rank, n, *_), content in frames(directory):
         P, S, m1, m2 = rules["pieces"], rules["squares"], p1 - f1, p2 - f2
-        decoder, taken, row = Decoder(content), {}, comb(S - m1, m2)
+        decoder, row = Decoder(content), comb(S - m1, m2)
+        taken: dict[tuple[int, int], int] = {}
         for i in range(n if P not in (f1, f2) else 0):
             rest, last = divmod(rank + i, row)
             rest, main = divmod(rest, comb(S, m1))
@@ -155,7 +159,7 @@ def policy(directory):
             reach = {(q + d + S // 2) % S for q in other for d in range(1, 7) if q + d < S}
             reach |= {S // 2} if p2 < P else set()
             ahead = {q - d for q in hits for d in range(1, 7)}
-            piece = None
+            piece: int | None = None
             for roll in range(1, 7):
                 starts = [q for q in own if q + roll < S + P and q + roll not in own]
                 if len(starts) < 2 or (p1 < P and (roll not in own if 0 in own else roll == 6)):
@@ -165,7 +169,7 @@ def policy(directory):
                 there += [taken.get((i - row - lag, roll)) if lag else None for lag in lags[:3]]
                 there += [taken.get((i - lags[0] - lags[1], roll)) if lags[0] and lags[1] else None]
                 there += [taken.get((i - row, roll)), piece]
-                a, b, c, d, e, f, cross, back, before = (moves.get(q, 7) for q in there)
+                a, b, c, d, e, f, cross, back, before = (7 if q is None else moves.get(q, 7) for q in there)
                 near, far = a + 8 * b + 64 * c, d + 8 * e + 64 * f
                 sets = (hits, roll), (reach, roll), (reach, 0), (ahead, roll), (ahead, 0)
                 a, b, c, d, e = (sum(1 << k for k, q in enumerate(starts) if q + by in at) for at, by in sets)

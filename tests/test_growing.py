@@ -1,8 +1,10 @@
 """Databases that grow beside a solve: any order, any cut, any stop, and the same content."""
 
 import sqlite3
+from contextlib import AbstractContextManager
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ class StoppedError(Exception):
     pass
 
 
-def opened(path: Path, **changes):
+def opened(path: Path, **changes: Any) -> AbstractContextManager[DatabaseWriter]:
     encoder = changes.pop("encoder", ValueEncoder(RULES, FIXED32))
     return open_writer(path, encoder, {"solve": 1}, keep=True, block_positions=BLOCK, **changes)
 
@@ -56,9 +58,9 @@ def stopped(path: Path, stop: int) -> None:
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory) -> Path:
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database whose runs came in the order of their IDs, each in one piece."""
-    path = tmp_path_factory.mktemp("plain") / "db"
+    path: Path = tmp_path_factory.mktemp("plain") / "db"
     with opened(path) as database:
         for run in RUNS:
             give(database, run, [])
@@ -66,7 +68,7 @@ def plain(tmp_path_factory) -> Path:
     return path
 
 
-def test_it_holds_what_it_was_given(plain):
+def test_it_holds_what_it_was_given(plain: Path) -> None:
     assert verify_database(plain).ok
     with open_database(plain) as db:
         found = db.win_many(np.arange(RULES.positions))
@@ -75,7 +77,9 @@ def test_it_holds_what_it_was_given(plain):
 
 @settings(max_examples=10)
 @given(data=st.data())
-def test_order_and_cuts_do_not_matter(data, tmp_path_factory, plain):
+def test_order_and_cuts_do_not_matter(
+    data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, plain: Path
+) -> None:
     path = tmp_path_factory.mktemp("growing") / "db"
     cuts = {run: data.draw(st.lists(st.integers(0, 500), max_size=3)) for run in RUNS}
     threads = data.draw(st.integers(1, 3))
@@ -92,7 +96,9 @@ def test_order_and_cuts_do_not_matter(data, tmp_path_factory, plain):
 
 @settings(max_examples=10)
 @given(stops=st.lists(st.integers(0, len(RUNS)), min_size=1, max_size=4), damaged=st.booleans(), data=st.data())
-def test_stops_do_not_matter(stops, damaged, data, tmp_path_factory, plain):
+def test_stops_do_not_matter(
+    stops: list[int], damaged: bool, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory, plain: Path
+) -> None:
     path = tmp_path_factory.mktemp("stopped") / "db"
     part = path.with_name(".db.madn-part")
     for stop in stops:
@@ -113,20 +119,20 @@ def test_stops_do_not_matter(stops, damaged, data, tmp_path_factory, plain):
     assert not part.exists()
 
 
-def test_another_task_begins_anew(tmp_path):
+def test_another_task_begins_anew(tmp_path: Path) -> None:
     with pytest.raises(StoppedError):
         stopped(tmp_path / "db", 5)
     with opened(tmp_path / "db", encoder=ValueEncoder(RULES, FIXED32, quantised(16))) as database:
         assert not database.has(RUNS[3].first, RUNS[3].size)
 
 
-def test_nothing_is_left_of_work_that_did_not_begin(tmp_path):
+def test_nothing_is_left_of_work_that_did_not_begin(tmp_path: Path) -> None:
     with pytest.raises(StoppedError), opened(tmp_path / "db"):
         raise StoppedError
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_does_not_follow_is_refused(tmp_path):
+def test_what_does_not_follow_is_refused(tmp_path: Path) -> None:
     run = max(RUNS, key=lambda run: run.size)
     with opened(tmp_path / "db") as database:
         with pytest.raises(ValueError, match="are missing"):
@@ -136,7 +142,7 @@ def test_what_does_not_follow_is_refused(tmp_path):
             database.publish({}, [])
 
 
-def test_rounding_on_the_way(tmp_path):
+def test_rounding_on_the_way(tmp_path: Path) -> None:
     """The same blocks as from a source that rounds, and an error that says how far values are off."""
     coarse = quantised(10)
     with opened(tmp_path / "grown", encoder=ValueEncoder(RULES, FIXED32, coarse)) as database:

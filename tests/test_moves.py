@@ -16,13 +16,13 @@ SMALL = [(pieces, squares) for pieces in range(1, 5) for squares in range(8, 17,
 LARGE = [(pieces, squares) for pieces in range(1, 7) for squares in (18, 28, 40)]
 
 
-def own_states(pieces, squares):
+def own_states(pieces: int, squares: int) -> list[int]:
     """Every set of squares that one side can hold, as a mask."""
     cells = range(squares + pieces)
     return [sum(1 << q for q in held) for k in range(pieces + 1) for held in combinations(cells, k)]
 
 
-def plain_moves(state, roll, rules):
+def plain_moves(state: int, roll: int, rules: Rules) -> list[tuple[int, int, int]]:
     """The same list from the plain Python board, with the other side out of the way in its box."""
     moves = []
     for move in Board.from_masks(state, 0, rules).legal_moves(roll):
@@ -32,14 +32,14 @@ def plain_moves(state, roll, rules):
     return moves
 
 
-def check_state(state, rules):
+def check_state(state: int, rules: Rules) -> None:
     for roll in ROLLS:
         compiled = Game(rules).own_moves(state, roll)
         assert compiled == plain_moves(state, roll, rules), (f"state {state:#x}", roll, rules)
 
 
 @pytest.mark.parametrize(("pieces", "count"), OWN_STATES.items())
-def test_number_of_own_states(pieces, count):
+def test_number_of_own_states(pieces: int, count: int) -> None:
     """Those of the standard board: the positions in which the other side has everything in the box."""
     game = Game(Rules(pieces, 40))
     with_other_in_box = [profile for profile in game.profiles() if profile[2:] == (0, 0)]
@@ -50,14 +50,14 @@ def test_number_of_own_states(pieces, count):
 
 
 @pytest.mark.parametrize(("pieces", "squares"), SMALL)
-def test_every_state_of_small_boards(pieces, squares):
+def test_every_state_of_small_boards(pieces: int, squares: int) -> None:
     rules = Rules(pieces, squares)
     for state in own_states(pieces, squares):
         check_state(state, rules)
 
 
 @pytest.mark.parametrize(("pieces", "squares"), LARGE)
-def test_random_states_of_large_boards(pieces, squares):
+def test_random_states_of_large_boards(pieces: int, squares: int) -> None:
     rules = Rules(pieces, squares)
     rng = np.random.default_rng([pieces, squares])
     for _ in range(150):
@@ -67,7 +67,7 @@ def test_random_states_of_large_boards(pieces, squares):
 
 
 @pytest.mark.parametrize("pieces", range(1, 5))
-def test_moves_do_not_depend_on_the_other_side(pieces):
+def test_moves_do_not_depend_on_the_other_side(pieces: int) -> None:
     """Random positions: with captures, the plain board has the same moves."""
     rules = Rules(pieces, 40)
     game = Game(Rules(pieces, 40))
@@ -88,7 +88,7 @@ def test_moves_do_not_depend_on_the_other_side(pieces):
     assert captures > 0
 
 
-def test_by_hand():
+def test_by_hand() -> None:
     assert Game(Rules(4, 40)).own_moves(0, 5) == [], "everything in the box and no 6"
     assert Game(Rules(4, 40)).own_moves(0, 6) == [(1, -1, 0)]
     assert Game(Rules(4, 40)).own_moves(0b1, 6) == [(1 << 6, 0, 6)], "the A-square must be cleared"
@@ -109,12 +109,12 @@ def test_by_hand():
         ((0b11111, 1), "5 pieces, the game has 4"),
     ],
 )
-def test_bad_input(arguments, message):
+def test_bad_input(arguments: tuple[int, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Game(Rules()).own_moves(*arguments)
 
 
-def test_what_this_build_can_do():
+def test_what_this_build_can_do() -> None:
     assert isinstance(openmp(), bool)
     assert isinstance(has_avx2(), bool)
     assert usable_threads() >= 1

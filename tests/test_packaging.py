@@ -8,6 +8,7 @@ from importlib.metadata import entry_points, metadata, requires, version
 from pathlib import Path
 
 import pytest
+from conftest import SLOW
 
 import madn
 
@@ -47,13 +48,28 @@ def test_types_are_part_of_the_package() -> None:
 @installed_only
 @pytest.mark.skipif(not SOURCES.exists(), reason="there are no sources here")
 def test_every_module_and_all_data_of_the_sources_are_installed() -> None:
-    for pattern in ("*.py", "*.pyi", "data/*/*", "web/static/*"):
+    for pattern in ("*.py", "*.pyi", "*.pxd", "py.typed", "data/*", "data/*/*", "web/static/*"):
         files = {path.relative_to(SOURCES) for path in SOURCES.rglob(pattern)}
         assert files
         assert files == {path.relative_to(INSTALLED) for path in INSTALLED.rglob(pattern)}
-    for path in SOURCES.glob("*.pyx"):
+
+
+@pytest.mark.skipif(not SOURCES.exists(), reason="there are no sources here")
+def test_every_kernel_is_built_and_has_a_stub() -> None:
+    kernels = sorted(SOURCES.rglob("*.pyx"))
+    assert kernels
+    for path in kernels:
+        assert path.with_suffix(".pyi").exists()
         if not path.stem.endswith("_avx2"):  # not on every processor
-            import_module(f"madn.{path.stem}")
+            import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+
+
+@installed_only
+def test_the_linters_are_pinned() -> None:
+    """A new version of a linter must not fail a change that has nothing to do with it."""
+    wanted = [name for name in requires("madn") or [] if re.match(r"(ruff|mypy|cython-lint)\b", name)]
+    assert len(wanted) == 3
+    assert all("==" in name.partition(";")[0] for name in wanted)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="these are programs for bash")
@@ -63,3 +79,10 @@ def test_the_programs_can_be_run(program: str) -> None:
     assert os.access(path, os.X_OK)
     assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/env bash\n")
     subprocess.run(["bash", "-n", str(path)], check=True)
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_what_is_said_to_be_slow_is_there(name: str) -> None:
+    file, _, test = name.partition("::")
+    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
+    assert f"\ndef {test.partition('[')[0]}(" in text

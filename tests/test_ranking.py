@@ -1,8 +1,10 @@
 """Game is the thesis' bijection: compiled and plain Python pass the same tests and agree."""
 
 import copy
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,19 +26,21 @@ COUNTS = {1: 1723, 2: 747435, 3: 145248343, 4: 16053053985}
 SMALL = [(1, 8), (1, 40), (2, 8), (2, 10)]  # a few thousand positions: quick in plain Python too
 RANKINGS = {(pieces, 40): (Game(Rules(pieces, 40)), ReferenceRanking(Rules(pieces, 40))) for pieces in (3, 4, 5, 6)}
 
+Kind = type[Game] | type[ReferenceRanking]
+Case = tuple[Game, ReferenceRanking, int]
 both_kinds = pytest.mark.parametrize("kind", KINDS)
 
 
-def mask(*squares):
+def mask(*squares: int) -> int:
     return sum(1 << square for square in squares)
 
 
-def turned(side, squares):
+def turned(side: int, squares: int) -> int:
     """The main field of one side in the numbers of the other."""
     return sum(1 << (q + squares // 2) % squares for q in range(squares) if side >> q & 1)
 
 
-def all_positions(pieces, squares):
+def all_positions(pieces: int, squares: int) -> list[tuple[int, int]]:
     """Every position, found by trying all pairs of own-side states."""
     cells = range(squares + pieces)
     sides = [mask(*chosen) for k in range(pieces + 1) for chosen in combinations(cells, k)]
@@ -49,10 +53,9 @@ def all_positions(pieces, squares):
 
 
 @st.composite
-def ids(draw, sizes=tuple(RANKINGS)):
+def ids(draw: st.DrawFn, sizes: tuple[tuple[int, int], ...] = tuple(RANKINGS)) -> Case:
     """A game and one of its IDs; often the first or last of a profile, where a wrong division shows."""
-    game = draw(st.sampled_from(sizes))
-    game, twin = RANKINGS[game]
+    game, twin = RANKINGS[draw(st.sampled_from(sizes))]
     anywhere = st.integers(0, game.positions - 1)
     edges = st.builds(
         lambda base, step: min(max(base + step, 0), game.positions - 1),
@@ -63,7 +66,7 @@ def ids(draw, sizes=tuple(RANKINGS)):
 
 
 @st.composite
-def positions(draw, sizes=tuple(RANKINGS)):
+def positions(draw: st.DrawFn, sizes: tuple[tuple[int, int], ...] = tuple(RANKINGS)) -> tuple[int, int, int, int]:
     """A game and one of its positions, drawn piece by piece without any game."""
     pieces, squares = draw(st.sampled_from(sizes))
     cells = st.integers(0, squares + pieces - 1)
@@ -74,7 +77,7 @@ def positions(draw, sizes=tuple(RANKINGS)):
     return pieces, squares, own, 0 if own == other == finished else other
 
 
-def groups(game, twin, z):
+def groups(game: Game, twin: ReferenceRanking, z: int) -> Iterator[int]:
     """IDs around z at which a digit of the mixed-radix number turns over."""
     profile = twin.profile(z)
     base = twin.base[profile]
@@ -84,7 +87,7 @@ def groups(game, twin, z):
 
 
 @pytest.mark.parametrize("n", range(8))
-def test_combinations_are_ranked_as_binary_numbers(n):
+def test_combinations_are_ranked_as_binary_numbers(n: int) -> None:
     for k in range(n + 1):
         strings = [f"{x:0{n}b}" if n else "" for x in range(2**n) if x.bit_count() == k]
         assert [encode_combination(t) for t in strings] == list(range(len(strings)))
@@ -94,12 +97,12 @@ def test_combinations_are_ranked_as_binary_numbers(n):
 
 @both_kinds
 @pytest.mark.parametrize(("pieces", "count"), COUNTS.items())
-def test_published_counts(kind, pieces, count):
+def test_published_counts(kind: Kind, pieces: int, count: int) -> None:
     assert kind(Rules(pieces, 40)).positions == count
 
 
 @both_kinds
-def test_one_piece_by_hand(kind):
+def test_one_piece_by_hand(kind: Kind) -> None:
     game = kind(Rules(1, 40))
     assert game.unrank(0) == (0, 0)
     assert game.unrank(1) == (0, mask(39)), "the piece nearest to its finish zone comes first"
@@ -117,7 +120,7 @@ def test_one_piece_by_hand(kind):
 
 
 @both_kinds
-def test_digits_of_an_id(kind):
+def test_digits_of_an_id(kind: Kind) -> None:
     """Own finish zone, other's finish zone, own main field, other's main field: most significant first."""
     game = kind(Rules(2, 8))
     first = game.first(2, 1, 2, 1)  # finish squares 8 and 9
@@ -132,7 +135,7 @@ def test_digits_of_an_id(kind):
 
 @both_kinds
 @pytest.mark.parametrize("size", SMALL)
-def test_bijection_on_small_boards(kind, size):
+def test_bijection_on_small_boards(kind: Kind, size: tuple[int, int]) -> None:
     game = kind(Rules(*size))
     unranked = [game.unrank(z) for z in range(game.positions)]
     assert [game.rank(*position) for position in unranked] == list(range(game.positions))
@@ -140,7 +143,7 @@ def test_bijection_on_small_boards(kind, size):
 
 
 @pytest.mark.parametrize("size", [(1, 40), (2, 40), (3, 8), (3, 10), (3, 12), (4, 8)])
-def test_exhaustive_round_trip(size):
+def test_exhaustive_round_trip(size: tuple[int, int]) -> None:
     game = Game(Rules(*size))
     every = np.arange(game.positions)
     own, other = game.unrank_many(every)
@@ -149,14 +152,14 @@ def test_exhaustive_round_trip(size):
 
 
 @pytest.mark.parametrize("size", [(3, 8), (2, 16)])
-def test_every_position_of_a_small_board_has_its_id(size):
+def test_every_position_of_a_small_board_has_its_id(size: tuple[int, int]) -> None:
     game = Game(Rules(*size))
     own, other = np.array(all_positions(*size), dtype=np.uint64).T
     assert np.array_equal(np.sort(game.rank_many(own, other)), np.arange(game.positions))
 
 
 @pytest.mark.parametrize("size", [(1, 8), (1, 10), (1, 40), (2, 8), (2, 10), (3, 8)])
-def test_compiled_agrees_with_plain_python_on_every_id(size):
+def test_compiled_agrees_with_plain_python_on_every_id(size: tuple[int, int]) -> None:
     game, twin = Game(Rules(*size)), ReferenceRanking(Rules(*size))
     assert game.positions == twin.positions
     own, other = game.unrank_many(np.arange(game.positions))
@@ -164,7 +167,7 @@ def test_compiled_agrees_with_plain_python_on_every_id(size):
 
 
 @given(ids())
-def test_compiled_agrees_with_plain_python_on_large_boards(case):
+def test_compiled_agrees_with_plain_python_on_large_boards(case: Case) -> None:
     game, twin, drawn = case
     for z in {drawn, *groups(game, twin, drawn)}:
         position = game.unrank(z)
@@ -175,7 +178,7 @@ def test_compiled_agrees_with_plain_python_on_large_boards(case):
 
 @settings(max_examples=200)
 @given(positions())
-def test_rank_then_unrank(case):
+def test_rank_then_unrank(case: tuple[int, int, int, int]) -> None:
     pieces, squares, own, other = case
     game, twin = RANKINGS[pieces, squares]
     z = game.rank(own, other)
@@ -187,7 +190,7 @@ def test_rank_then_unrank(case):
 
 @settings(max_examples=200)
 @given(positions(), st.data())
-def test_pieces_closer_to_the_box_have_higher_ids(case, data):
+def test_pieces_closer_to_the_box_have_higher_ids(case: tuple[int, int, int, int], data: st.DataObject) -> None:
     """Moving any one piece to a lower free square of its zone raises the ID."""
     pieces, squares, own, other = case
     game = RANKINGS[pieces, squares][0]
@@ -206,14 +209,14 @@ def test_pieces_closer_to_the_box_have_higher_ids(case, data):
 
 
 @pytest.mark.parametrize("pieces", [4, 5, 6])
-def test_many_random_ids(pieces):
+def test_many_random_ids(pieces: int) -> None:
     game = RANKINGS[pieces, 40][0]
     drawn = np.random.default_rng(pieces).integers(0, game.positions, 200_000)
     assert np.array_equal(game.rank_many(*game.unrank_many(drawn)), drawn)
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=lambda rules: f"{rules.pieces}-{rules.squares}")
-def test_profiles_agree_with_the_rules(rules):
+def test_profiles_agree_with_the_rules(rules: Rules) -> None:
     """Sizes are Python integers in `Rules`: a sum that left 64 bits in the compiled code would show here."""
     game = Game(rules)
     profiles = rules.profiles()
@@ -231,7 +234,7 @@ def test_profiles_agree_with_the_rules(rules):
 
 
 @both_kinds
-def test_profiles_ascend_with_the_ids(kind):
+def test_profiles_ascend_with_the_ids(kind: Kind) -> None:
     game = kind(Rules(2, 8))
     profiles = [game.profile(z) for z in range(game.positions)]
     assert profiles == sorted(profiles)
@@ -253,7 +256,7 @@ BAD_POSITIONS = [
 
 
 @pytest.mark.parametrize(("own", "other", "message"), BAD_POSITIONS)
-def test_rank_refuses_what_is_no_position(own, other, message):
+def test_rank_refuses_what_is_no_position(own: int, other: int, message: str) -> None:
     game, twin = RANKINGS[4, 40]
     with pytest.raises(ValueError, match=message):
         game.rank(own, other)
@@ -268,7 +271,7 @@ def test_rank_refuses_what_is_no_position(own, other, message):
 
 @settings(max_examples=300)
 @given(st.integers(0, 2**13 - 1), st.integers(0, 2**13 - 1))
-def test_compiled_refuses_exactly_what_plain_python_refuses(own, other):
+def test_compiled_refuses_exactly_what_plain_python_refuses(own: int, other: int) -> None:
     game, twin = Game(Rules(4, 8)), ReferenceRanking(Rules(4, 8))
     try:
         expected = twin.rank(own, other)
@@ -281,7 +284,7 @@ def test_compiled_refuses_exactly_what_plain_python_refuses(own, other):
 
 @both_kinds
 @pytest.mark.parametrize("z", [-1, 1723, 2**63, 2**64, -(2**70)])
-def test_unrank_refuses_ids_out_of_range(kind, z):
+def test_unrank_refuses_ids_out_of_range(kind: Kind, z: int) -> None:
     game = kind(Rules(1, 40))
     for method in (game.unrank, game.profile):
         with pytest.raises(ValueError, match=str(z)):
@@ -289,7 +292,7 @@ def test_unrank_refuses_ids_out_of_range(kind, z):
 
 
 @pytest.mark.parametrize("z", [-1, 1723, 2**63 - 1, -(2**63)])
-def test_unrank_many_names_the_first_bad_id(z):
+def test_unrank_many_names_the_first_bad_id(z: int) -> None:
     with pytest.raises(ValueError, match=rf"ids\[2\] = {z} is outside 0 to 1722"):
         Game(Rules(1, 40)).unrank_many(np.array([0, 1722, z, 5, z]))
 
@@ -298,21 +301,21 @@ def test_unrank_many_names_the_first_bad_id(z):
 @pytest.mark.parametrize(
     "profile", [(2, 2, 2, 2), (1, 2, 0, 0), (0, 0, 1, 2), (3, 0, 0, 0), (0, 0, 3, 0), (-1, -1, 0, 0)]
 )
-def test_first_refuses_profiles_without_positions(kind, profile):
+def test_first_refuses_profiles_without_positions(kind: Kind, profile: tuple[int, int, int, int]) -> None:
     with pytest.raises(ValueError, match="profile"):
         kind(Rules(2, 8)).first(*profile)
 
 
 @pytest.mark.parametrize("bad", [None, 4, (4, 40), "4"])
-def test_a_game_is_made_from_rules(bad):
+def test_a_game_is_made_from_rules(bad: Any) -> None:
     with pytest.raises(TypeError, match="made from Rules"):
         Game(bad)
 
 
 @pytest.mark.parametrize("bad", [1.0, "1", None])
-def test_numbers_must_be_whole(bad):
+def test_numbers_must_be_whole(bad: Any) -> None:
     game = Game(Rules(1, 8))
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: game.rank(bad, 0),
         lambda: game.rank(0, bad),
         lambda: game.unrank(bad),
@@ -338,7 +341,7 @@ ZEROS = np.zeros(3, dtype=np.uint64)
         (ZEROS, ZEROS[:2], "own has 3 masks, other has 2"),
     ],
 )
-def test_rank_many_refuses_wrong_arrays(own, other, message):
+def test_rank_many_refuses_wrong_arrays(own: Any, other: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Game(Rules(1, 8)).rank_many(own, other)
 
@@ -346,12 +349,12 @@ def test_rank_many_refuses_wrong_arrays(own, other, message):
 @pytest.mark.parametrize(
     "array", [ZEROS, ZEROS.astype(np.int32), np.zeros((2, 2), dtype=np.int64), [0], np.array(0), None]
 )
-def test_unrank_many_refuses_wrong_arrays(array):
+def test_unrank_many_refuses_wrong_arrays(array: Any) -> None:
     with pytest.raises(ValueError, match="ids must be a 1-d int64 array, not"):
         Game(Rules(1, 8)).unrank_many(array)
 
 
-def test_strided_reversed_empty_and_read_only_arrays():
+def test_strided_reversed_empty_and_read_only_arrays() -> None:
     game = Game(Rules(2, 8))
     every = np.arange(game.positions)
     own, other = game.unrank_many(every)
@@ -366,13 +369,13 @@ def test_strided_reversed_empty_and_read_only_arrays():
     assert np.array_equal(game.rank_many(own, other), every)
 
 
-def test_numpy_numbers_are_numbers():
+def test_numpy_numbers_are_numbers() -> None:
     game = Game(Rules(4, 40))
     assert game.rank(np.uint64(1), np.uint64(1)) == game.rank(1, 1)
     assert game.unrank(np.int64(12345)) == game.unrank(12345)
 
 
-def test_threads_may_share_a_ranking():
+def test_threads_may_share_a_ranking() -> None:
     game = Game(Rules(4, 40))
     drawn = np.random.default_rng(0).integers(0, game.positions, 50_000)
     with ThreadPoolExecutor(4) as pool:
@@ -380,10 +383,10 @@ def test_threads_may_share_a_ranking():
     assert all(np.array_equal(result, drawn) for result in results)
 
 
-def test_a_ranking_says_what_it_is():
+def test_a_ranking_says_what_it_is() -> None:
     game = Game(Rules(3, 12))
     assert repr(game) == "Game(Rules(pieces=3, squares=12))"
     assert game.rules == Rules(3, 12)
     assert repr(copy.deepcopy(game)) == repr(game)
     with pytest.raises(AttributeError):
-        game.positions = 1
+        game.positions = 1  # type: ignore[misc]

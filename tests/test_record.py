@@ -135,7 +135,7 @@ def test_a_finished_game_goes_on_no_more() -> None:
 def test_names_and_comments_must_fit_a_line() -> None:
     for wrong in ({"first": ""}, {"second": " x"}, {"first": "a\nb"}, {"comments": ("a\nb",)}):
         with pytest.raises(InvalidRecordError):
-            Record(Board.start(TWO), **wrong)  # type: ignore[arg-type]
+            Record(Board.start(TWO), **wrong)
     with pytest.raises(IllegalMoveError, match="move 1: 0-4 is not legal"):
         Record(Board.start(TWO)).played(3, Move(0, 4))
 

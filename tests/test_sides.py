@@ -18,7 +18,7 @@ def sides(rules: Rules) -> list[Side]:
     return [Side(rules, f) for f in finish_zones(rules)]
 
 
-def test_every_own_side_state_is_in_one_side():
+def test_every_own_side_state_is_in_one_side() -> None:
     for pieces, count in ((1, 42), (2, 904), (3, 13_288)):
         assert sum(side_size(Rules(pieces), f) for f in range(1 << pieces)) == count
     for rules in GAMES:
@@ -27,7 +27,7 @@ def test_every_own_side_state_is_in_one_side():
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_pips_are_what_is_left_to_walk(rules):
+def test_pips_are_what_is_left_to_walk(rules: Rules) -> None:
     for side in sides(rules):
         for mask, pips in zip(side.masks.tolist(), side.pips.tolist(), strict=True):
             squares = [q for q in range(rules.squares) if mask >> q & 1]
@@ -39,7 +39,7 @@ def test_pips_are_what_is_left_to_walk(rules):
 
 
 @pytest.mark.parametrize("rules", GAMES[:4], ids=str)
-def test_moves_are_those_of_the_board(rules):
+def test_moves_are_those_of_the_board(rules: Rules) -> None:
     """Against an opponent that is not in the way, the table leads where `Board` leads."""
     by_finish = {side.finish: side for side in sides(rules)}
     done = (1 << rules.pieces) - 1
@@ -71,7 +71,7 @@ def test_moves_are_those_of_the_board(rules):
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_moves_inside_a_side_lower_its_pips(rules):
+def test_moves_inside_a_side_lower_its_pips(rules: Rules) -> None:
     for side in sides(rules):
         moves, n = side.moves, side.size
         source = np.repeat(np.arange(n), np.diff(moves.first[::6]))
@@ -81,7 +81,7 @@ def test_moves_inside_a_side_lower_its_pips(rules):
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_captured_states(rules):
+def test_captured_states(rules: Rules) -> None:
     half = rules.squares // 2
     for side in sides(rules):
         pieces = [int(mask).bit_count() for mask in side.masks]
@@ -107,7 +107,7 @@ def test_captured_states(rules):
 
 
 @pytest.mark.parametrize("rules", [*GAMES, Rules(4, 40)], ids=str)
-def test_components_come_after_all_they_can_lead_to(rules):
+def test_components_come_after_all_they_can_lead_to(rules: Rules) -> None:
     order = components(rules)
     zones = finish_zones(rules)
     assert len(order) == len(zones) * (len(zones) + 1) // 2
@@ -124,7 +124,7 @@ def test_components_come_after_all_they_can_lead_to(rules):
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_groups_cover_the_columns_and_the_ring_holds_what_is_in_reach(rules):
+def test_groups_cover_the_columns_and_the_ring_holds_what_is_in_reach(rules: Rules) -> None:
     for side in sides(rules):
         groups = column_groups(side)
         ring = ring_size(side, groups)

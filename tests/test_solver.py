@@ -1,29 +1,46 @@
 """The compiled solver against the plain one, against itself, and against the thesis."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import reference_solver
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from madn import Board, ResourceError, Rules
 from madn._core import Game
-from madn.solver import PlanError, Solution, components, convergence, estimate, kernels, make_plan, solve, thesis
+from madn.solver import (
+    Plan,
+    PlanError,
+    Solution,
+    components,
+    convergence,
+    estimate,
+    kernels,
+    make_plan,
+    solve,
+    thesis,
+    tiles,
+)
 from madn.solver.footprint import component_positions
 from madn.solver.graph import components as all_components
 from madn.solver.kernels import SWEEP_BUILDS
 from madn.solver.numbers import FIXED32, FLOAT64, Rounding
+from madn.solver.solution import MatrixValues
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
 KERNELS = SWEEP_BUILDS
 
 
-def values_of(solution: Solution) -> np.ndarray:
+def values_of(solution: Solution) -> NDArray[np.float64]:
     """All winning probabilities by ID."""
     if solution.representation == "float64":
         values = np.empty(solution.plan.positions)
@@ -34,10 +51,16 @@ def values_of(solution: Solution) -> np.ndarray:
     return 0.5 + fixed / 2**29
 
 
-def small_plan(rules: Rules, representation: str, **changes):
+def small_plan(rules: Rules, representation: str, **changes: Any) -> Plan:
     """A plan in either representation, whatever the size of the game would choose."""
     kept = {"float64": FLOAT64, "fixed32": FIXED32}[representation]
     return replace(make_plan(rules), representation=kept, tolerance=kept.finest, **changes)
+
+
+def percent(solution: Solution) -> list[str]:
+    """Minimum, maximum and start as the thesis prints them."""
+    assert solution.start is not None
+    return [f"{100 * value:.4f}" for value in (solution.min, solution.max, solution.start)]
 
 
 @pytest.fixture(scope="module")
@@ -46,41 +69,41 @@ def two_pieces() -> Solution:
 
 
 @pytest.fixture(params=sorted(KERNELS))
-def kernel(request, monkeypatch):
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(kernels, "sweep", KERNELS[request.param])
-    return request.param
+    return str(request.param)
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
 @pytest.mark.parametrize(("representation", "error"), [("float64", 1e-13), ("fixed32", 1e-8)])
-def test_agrees_with_the_plain_solver_everywhere(rules, representation, error, kernel):
+def test_agrees_with_the_plain_solver_everywhere(rules: Rules, representation: str, error: float, kernel: str) -> None:
     ours = values_of(solve(small_plan(rules, representation)))
     assert np.abs(ours - reference_solver.solve(rules)).max() < error
 
 
 @pytest.mark.parametrize("rules", [Rules(1, 8), Rules(1, 10)], ids=str)
-def test_within_1e_12_of_the_exact_fractions(rules):
+def test_within_1e_12_of_the_exact_fractions(rules: Rules) -> None:
     exact = np.array([float(v) for v in reference_solver.exact(rules)])
     assert np.abs(values_of(solve(make_plan(rules))) - exact).max() < 1e-12
 
 
 @pytest.mark.parametrize("rules", [Rules(1), Rules(1, 26), Rules(2, 12), Rules(3, 10), Rules(4, 8)], ids=str)
-def test_methods_agree(rules):
+def test_methods_agree(rules: Rules) -> None:
     """Two algorithms with nothing in common but the rule of movement."""
-    tiles, thesis = solve(make_plan(rules)), solve(make_plan(rules, method="thesis", tolerance=1e-14))
-    assert np.abs(values_of(tiles) - values_of(thesis)).max() < 1e-12
+    ours, theirs = solve(make_plan(rules)), solve(make_plan(rules, method="thesis", tolerance=1e-14))
+    assert np.abs(values_of(ours) - values_of(theirs)).max() < 1e-12
     for name in ("start", "min", "max"):
-        assert getattr(tiles, name) == pytest.approx(getattr(thesis, name), abs=1e-12)
-    assert thesis.residual <= 1e-14
+        assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-12)
+    assert theirs.residual <= 1e-14
 
 
 @pytest.mark.parametrize("rules", [Rules(1), Rules(2, 8)], ids=str)
-def test_within_1e_12_of_the_linear_system_of_the_best_moves(rules):
+def test_within_1e_12_of_the_linear_system_of_the_best_moves(rules: Rules) -> None:
     values = values_of(solve(make_plan(rules)))
-    assert np.abs(values - reference_solver.evaluate(rules, values)).max() < 1e-12
+    assert np.abs(values - np.array(reference_solver.evaluate(rules, values.tolist()))).max() < 1e-12
 
 
-def test_two_pieces_by_the_thesis_method(two_pieces):
+def test_two_pieces_by_the_thesis_method(two_pieces: Solution) -> None:
     """Stopped where the thesis stopped, Algorithm 3 takes the 67 sweeps that the thesis reports."""
     thesis = solve(make_plan(Rules(2), method="thesis", tolerance=1e-6, threads=1))
     assert thesis.sweeps == 67
@@ -90,7 +113,9 @@ def test_two_pieces_by_the_thesis_method(two_pieces):
 
 @pytest.mark.parametrize("representation", ["float64", "fixed32"])
 @pytest.mark.parametrize("rules", [Rules(2, 24), Rules(3, 10), Rules(4, 8)], ids=str)
-def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation, monkeypatch):
+def test_same_bits_for_any_number_of_threads_and_any_build(
+    rules: Rules, representation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = set()
     for name in sorted(KERNELS):
         monkeypatch.setattr(kernels, "sweep", KERNELS[name])
@@ -100,12 +125,14 @@ def test_same_bits_for_any_number_of_threads_and_any_build(rules, representation
 
 
 @pytest.mark.parametrize("representation", ["float64", "fixed32"])
-def test_strips_in_parallel_give_the_same_bits(representation, kernel, monkeypatch):
+def test_strips_in_parallel_give_the_same_bits(
+    representation: str, kernel: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A game large enough for threads to share strips, which smaller ones are not; also for more threads than cores."""
     module, seen, workers = KERNELS[kernel], set(), []
     cut = module.parts_in_order
 
-    def noted(counts, threads, together):
+    def noted(counts: NDArray[np.int64], threads: int, together: int) -> Any:
         workers.append(threads)
         return cut(counts, threads, together)
 
@@ -118,9 +145,9 @@ def test_strips_in_parallel_give_the_same_bits(representation, kernel, monkeypat
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_residual_is_what_the_plain_rules_say(rules, kernel):
+def test_residual_is_what_the_plain_rules_say(rules: Rules, kernel: str) -> None:
     solution = solve(small_plan(rules, "fixed32"))
-    values = values_of(solution)
+    values = values_of(solution).tolist()
     boards, choices = reference_solver.positions(rules)
     errors = [
         abs(reference_solver.backup(values, rolls) - values[i]) if rolls else 0.0 for i, rolls in enumerate(choices)
@@ -132,7 +159,7 @@ def test_residual_is_what_the_plain_rules_say(rules, kernel):
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-def test_extremes_are_over_all_open_positions(rules):
+def test_extremes_are_over_all_open_positions(rules: Rules) -> None:
     solution = solve(make_plan(rules))
     boards, _ = reference_solver.positions(rules)
     values = values_of(solution)
@@ -144,31 +171,31 @@ def test_extremes_are_over_all_open_positions(rules):
     assert values[game.rank(*Board.start(rules).masks)] == solution.start
 
 
-def test_table_5_1_one_piece():
+def test_table_5_1_one_piece() -> None:
     solution = solve(make_plan(Rules(1)))
     # The thesis prints 8.3158 for the minimum: its run stopped at changes of 1e-6. See docs/results.md.
-    figures = [f"{100 * value:.4f}" for value in (solution.min, solution.max, solution.start)]
+    figures = percent(solution)
     assert figures == ["8.3157", "93.3474", "53.0736"]
 
 
-def test_table_5_1_two_pieces(two_pieces):
-    figures = [f"{100 * value:.4f}" for value in (two_pieces.min, two_pieces.max, two_pieces.start)]
+def test_table_5_1_two_pieces(two_pieces: Solution) -> None:
+    figures = percent(two_pieces)
     assert figures == ["5.4905", "95.6076", "50.9187"]  # the thesis prints 5.4906 for the minimum
     assert str(two_pieces.min_board) == "b/39,41"
     assert str(two_pieces.max_board) == "39,41/b"
 
 
 @pytest.mark.slow
-def test_table_5_1_three_pieces():
+def test_table_5_1_three_pieces() -> None:
     solution = solve(make_plan(Rules(3)))
-    figures = [f"{100 * value:.4f}" for value in (solution.min, solution.max, solution.start)]
+    figures = percent(solution)
     assert figures == ["3.2250", "97.4200", "50.7843"]
     assert solution.residual <= 1e-6
     assert str(solution.max_board) == "39,41,42/b"
 
 
 @given(data=st.data())
-def test_a_value_is_the_mean_of_the_best_children(two_pieces, data):
+def test_a_value_is_the_mean_of_the_best_children(two_pieces: Solution, data: st.DataObject) -> None:
     game = Game(Rules(2, 40))
     id = data.draw(st.integers(0, game.positions - 1))
     board = Board.from_masks(*game.unrank(id), Rules(2))
@@ -189,14 +216,14 @@ def test_a_value_is_the_mean_of_the_best_children(two_pieces, data):
 
 
 @given(first=st.integers(0, 747434), length=st.integers(1, 3000))
-def test_any_stretch_of_ids_can_be_read(two_pieces, first, length):
+def test_any_stretch_of_ids_can_be_read(two_pieces: Solution, first: int, length: int) -> None:
     length = min(length, 747435 - first)
     out = np.full(length, np.nan)
     two_pieces.read(first, out)
     assert np.array_equal(out, values_of(two_pieces)[first : first + length])
 
 
-def test_unchanged_groups_are_left_alone(monkeypatch):
+def test_unchanged_groups_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer positions are computed than sweeps times positions; the residual still holds."""
     rules = Rules(2, 40)
     monkeypatch.setattr(
@@ -218,10 +245,11 @@ def components_positions(rules: Rules) -> int:
     return sum(component_positions(rules, f, g) for f, g in all_components(rules))
 
 
-def test_directed_rounding_encloses_the_value(kernel):
+def test_directed_rounding_encloses_the_value(kernel: str) -> None:
     """Rounded down the kernel gives a lower bound, rounded up an upper bound (a component of two unlike sides)."""
     rules, bounds = Rules(2, 12), []
     exits = solve(small_plan(rules, "fixed32")).values
+    assert isinstance(exits, MatrixValues)
     rows, columns = exits.sides[0], exits.sides[1]
     for rounding, start in ((Rounding.DOWN, -(1 << 28)), (Rounding.NEAREST, 0), (Rounding.UP, 1 << 28)):
         component = components.InMemory(rows, columns, FIXED32, exits.solved)
@@ -239,7 +267,7 @@ def test_directed_rounding_encloses_the_value(kernel):
 
 
 @pytest.mark.parametrize(("pieces", "count"), [(1, 1), (2, 6), (3, 28), (4, 120)])
-def test_plan_counts(pieces, count):
+def test_plan_counts(pieces: int, count: int) -> None:
     plan = make_plan(Rules(pieces))
     assert plan.components == count
     assert components_positions(Rules(pieces)) == sum(
@@ -247,7 +275,7 @@ def test_plan_counts(pieces, count):
     )
 
 
-def test_plan_of_the_standard_game():
+def test_plan_of_the_standard_game() -> None:
     plan = make_plan(Rules(4))
     assert (plan.positions, plan.largest_component) == (16_053_053_985, 6_901_580_871)
     assert plan.representation is FIXED32
@@ -266,29 +294,29 @@ def test_plan_of_the_standard_game():
         ({"memory": 0}, "memory"),
     ],
 )
-def test_a_plan_that_makes_no_sense_is_refused(changes, part):
+def test_a_plan_that_makes_no_sense_is_refused(changes: Any, part: str) -> None:
     with pytest.raises(PlanError, match=part):
         make_plan(Rules(2), **changes)
 
 
-def test_five_pieces_can_be_counted_but_not_solved():
+def test_five_pieces_can_be_counted_but_not_solved() -> None:
     with pytest.raises(PlanError, match="5"):
         make_plan(Rules(5))
 
 
-def test_memory_that_will_not_fit_is_refused_before_the_work():
+def test_memory_that_will_not_fit_is_refused_before_the_work() -> None:
     with pytest.raises(ResourceError, match="memory"):
         solve(make_plan(Rules(3), memory=1 << 20), lambda *_: pytest.fail("work began"))
 
 
-def test_three_pieces_plan_tolerances():
+def test_three_pieces_plan_tolerances() -> None:
     assert make_plan(Rules(3)).representation is FIXED32
     assert make_plan(Rules(3)).tolerance == 1e-6
     assert make_plan(Rules(3), tolerance=1e-9).representation is FLOAT64
 
 
 @pytest.mark.parametrize("method", ["tiles", "thesis"])
-def test_progress_rises_to_the_end_and_an_interrupt_passes_through(method):
+def test_progress_rises_to_the_end_and_an_interrupt_passes_through(method: str) -> None:
     plan = make_plan(Rules(2, 12), method=method, tolerance=1e-9)
     told: list[float] = []
     solve(plan, lambda fraction, text: told.append(fraction))
@@ -302,17 +330,17 @@ def test_progress_rises_to_the_end_and_an_interrupt_passes_through(method):
         solve(plan, interrupt)
 
 
-def test_figures_are_plain_numbers():
+def test_figures_are_plain_numbers() -> None:
     """What goes into JSON must be Python's own numbers."""
     s = solve(make_plan(Rules(1, 8)))
     json.dumps([s.sweeps, s.updates, s.seconds, s.residual, s.start, s.min, s.max, s.sweeps_per_component])
 
 
-def test_the_estimate_grows_with_the_work(tmp_path, monkeypatch):
+def test_the_estimate_grows_with_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert estimate.seconds(make_plan(Rules(2))) > 0  # measured
     assert estimate.seconds(make_plan(Rules(2), method="thesis")) > 0
     measured = SimpleNamespace(seconds=1.0, updates=10**8)
-    monkeypatch.setattr(estimate.tiles, "solve", lambda plan, progress: measured)
+    monkeypatch.setattr(tiles, "solve", lambda plan, progress: measured)
     in_memory = make_plan(Rules(3))
     on_disk = make_plan(Rules(3), scratch=str(tmp_path), memory=1 << 40)
     streamed = replace(on_disk, streamed=frozenset([(0, 0)]))
@@ -322,13 +350,13 @@ def test_the_estimate_grows_with_the_work(tmp_path, monkeypatch):
     assert times[1] == pytest.approx(145_221_769 * (5 + 0.93 * 6) * 0.8 / 1e8)
 
 
-def test_a_pass_is_cut_into_short_slices(monkeypatch):
+def test_a_pass_is_cut_into_short_slices(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C is heard between two slices: method tiles, a few strips or a single one; method thesis, so many IDs."""
     monkeypatch.setattr(components, "SLICE", 500)
     monkeypatch.setattr(thesis, "SLICE", 500)
     passes, cuts = components.InMemory.passes, []
 
-    def noted(self, *settings, **named):
+    def noted(self: components.InMemory, *settings: Any, **named: Any) -> Iterator[tuple[int, Any]]:
         ends = [0]
         for end, found in passes(self, *settings, **named):
             ends.append(end)

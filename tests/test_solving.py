@@ -124,7 +124,9 @@ def test_what_cannot_be_done_is_refused_before_the_work(
 @pytest.mark.parametrize("name", ["out", "policy", "scratch"])
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(name: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a directory")
-    places = {place: tmp_path / place for place in ("out", "policy", "scratch")} | {name: tmp_path / "file" / "below"}
+    places: dict[str, Any] = {place: tmp_path / place for place in ("out", "policy", "scratch")} | {
+        name: tmp_path / "file" / "below"
+    }
     with pytest.raises(OutputError, match="below"):
         prepare(RULES, **places)
     assert os.listdir(tmp_path) == ["file"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from strategies import all_boards, boards
 
 from madn import Board, Rules
@@ -39,13 +40,13 @@ def test_the_ratio_is_that_of_formula_4_7_and_changes_its_sign_with_the_sides(a:
 
 
 @pytest.fixture(scope="module")
-def wins() -> np.ndarray:  # type: ignore[type-arg]
+def wins() -> NDArray[np.float64]:
     values = np.empty(SMALL.positions)
-    solve(make_plan(SMALL)).values.read(0, values)
+    solve(make_plan(SMALL)).read(0, values)
     return values
 
 
-def test_the_spread_collects_all_open_positions(wins: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_the_spread_collects_all_open_positions(wins: NDArray[np.float64]) -> None:
     found = spread(SMALL, wins.take)
     game = Game(SMALL)
     by_ratio: dict[float, list[float]] = {}
@@ -63,7 +64,7 @@ def test_the_spread_collects_all_open_positions(wins: np.ndarray) -> None:  # ty
     assert mean.min() >= found.least.min()
 
 
-def test_guesses_follow_the_polynomial_and_leave_finished_games_alone(wins: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_guesses_follow_the_polynomial_and_leave_finished_games_alone(wins: NDArray[np.float64]) -> None:
     polynomial = spread(SMALL, wins.take).polynomial()
     guess = guessed(SMALL, by_ratio(polynomial))
     over = (wins == 0) | (wins == 1)
@@ -79,7 +80,7 @@ def test_balanced_guesses_add_up_to_one() -> None:
     assert np.polynomial.polynomial.polyval(x, both) + np.polynomial.polynomial.polyval(-x, both) == pytest.approx(1)
 
 
-def test_sweeps_end_with_the_values_of_the_game(wins: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_sweeps_end_with_the_values_of_the_game(wins: NDArray[np.float64]) -> None:
     x = guessed(SMALL, by_ratio(np.array([0.5])))
     changes = sweeps(SMALL, x)
     assert changes[-1] == 0
@@ -88,7 +89,7 @@ def test_sweeps_end_with_the_values_of_the_game(wins: np.ndarray) -> None:  # ty
     assert sweeps(SMALL, wins.copy()) == [0]
 
 
-def test_the_race_is_a_better_guess_than_a_half_and_follows_the_lead(wins: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_the_race_is_a_better_guess_than_a_half_and_follows_the_lead(wins: NDArray[np.float64]) -> None:
     guess = by_race(SMALL, wins)
     over = (wins == 0) | (wins == 1)
     assert np.abs(guessed(SMALL, guess) - wins)[~over].mean() < 0.5 * np.abs(wins - 0.5)[~over].mean()

@@ -1,5 +1,8 @@
 """Blocks, the catalogue and the place where a database is written."""
 
+# A test of a refusal passes what the types forbid.
+# mypy: disable-error-code="arg-type, call-arg"
+
 import contextlib
 import itertools
 import os
@@ -8,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -151,7 +155,7 @@ WRONG_CALLS = {
     "split: no words": lambda: _blocks.split(WORDS[:0], 4, 0),
     "split: None": lambda: _blocks.split(None, 4, 0),
     **{
-        f"{name}: {wrong}": lambda name=name, wrong=wrong: getattr(_blocks, name)(WORDS.copy(), *wrong)
+        f"{name}: {wrong}": partial(getattr(_blocks, name), WORDS.copy(), *wrong)
         for name in ("subtract", "add")
         for wrong in (
             (8, -1, 0, 0), (8, 0, -1, 0), (8, 8, 0, 0), (8, 0, 8, 0), (8, 5, 4, 0), (65, 2, 2, 0), (-1, 0, 0, 0),
@@ -350,7 +354,7 @@ def test_a_rule_that_a_catalogue_does_not_have_is_off() -> None:
     assert rules_from(old | {"flying": 0, "dice": 2}, HouseRules) == HouseRules(2, 12, dice=2)
     flying = rules_from(old | {"flying": 1}, HouseRules)
     assert flying == HouseRules(2, 12, flying=True)
-    assert flying.flying is True  # type: ignore[attr-defined]
+    assert flying.flying is True
     assert str(flying) == "2 pieces, 12 squares, flying"
 
 
@@ -608,7 +612,7 @@ def test_a_value_that_is_no_probability_is_not_stored(tmp_path: Path) -> None:
         write_database(tmp_path / "db", source, {})
 
 
-def test_disks_that_are_too_small_are_named(tmp_path, monkeypatch):
+def test_disks_that_are_too_small_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "scratch").mkdir()
     (tmp_path / "scratch" / "000.values").write_bytes(b"x" * 600)
     (tmp_path / ".db.madn-part").mkdir()

@@ -34,7 +34,7 @@ def test_a_good_database_is_good(database: Path) -> None:
     assert report.blocks == len(told)
     assert told == sorted(told)
     assert told[-1] == 1.0
-    assert report.residual is report.residual_board is None
+    assert (report.residual, report.residual_board) == (None, None)
 
 
 def test_every_flipped_byte_is_found(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def check_output_file(path: Path, option: str, *endings: str) -> None:
         raise click.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint=f"'{option}'") from None
 
 
-def memory_bytes(_ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+def memory_bytes(_ctx: click.Context | None, param: click.Parameter | None, value: str | None) -> int | None:
     """Read an amount of memory such as 20G, 512M or 1.5G, in units of 1024; the callback of an option."""
     if value is None:
         return None
