@@ -21,7 +21,6 @@ from hardware import hardware
 from madn import Rules
 from madn.solver import kernels
 from madn.solver.best_moves import BestMoves
-from madn.solver.kernels import BEST_MOVES_BUILDS
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.sides import TERMINAL, Side
 
@@ -58,8 +57,8 @@ def main() -> None:
     answer["options_per_row"] = float(np.diff(side.moves.first[::6])[first:end].mean())
     for representation in (FIXED32, FLOAT64):
         it = strip_of(side, arguments.strip, representation)
-        for build in BEST_MOVES_BUILDS:
-            kernels.best_moves = BEST_MOVES_BUILDS[build]
+        for build in kernels.CHOOSE:
+            kernels.build = build
             calls: dict[str, Callable[[], object]] = {
                 "fill_captures": partial(it.fill_captures, arguments.strip, 1),
                 "choose": partial(it.choose, arguments.strip, 1, words),

@@ -229,29 +229,16 @@ class Job:
 
     def _result(self, solution: Solution) -> Result:
         plan = self.plan
+        per_component = [{"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component]
+        shared = {name: getattr(solution, name) for name in ("sweeps", "updates", "seconds", "win", "start")}
+        shared |= {name: getattr(plan, name) for name in ("rules", "positions", "components", "threads", "board")}
         return Result(
-            rules=plan.rules,
-            positions=plan.positions,
-            components=plan.components,
-            sweeps=solution.sweeps,
-            updates=solution.updates,
-            seconds=solution.seconds,
-            threads=solution.threads,
-            residual=solution.residual,
-            residual_board=str(solution.residual_board),
-            start=solution.start,
-            board=plan.board,
-            win=solution.win,
-            min=solution.min,
-            max=solution.max,
-            min_board=str(solution.min_board),
-            max_board=str(solution.max_board),
+            **shared,
+            **solution.extremes(),
             method=plan.method,
             representation=plan.representation.name,
             tolerance=plan.tolerance,
-            sweeps_per_component=[
-                {"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component
-            ],
+            sweeps_per_component=per_component,
             census=solution.census.written() if solution.census else None,
             out=self.out,
         )

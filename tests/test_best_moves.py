@@ -17,7 +17,7 @@ from madn.solver import _reorder, kernels, make_plan, solve
 from madn.solver.best_moves import BestMoves, Captures, Figures, Margin, Residual
 from madn.solver.components import Matrices
 from madn.solver.graph import finish_zones
-from madn.solver.kernels import BEST_MOVES_BUILDS
+from madn.solver.kernels import CHOOSE, FILL_CAPTURES
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.solution import MatrixValues
@@ -27,7 +27,7 @@ from madn.store.catalogue import read_catalogue
 from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
 
-KERNELS = BEST_MOVES_BUILDS
+KERNELS = CHOOSE
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
 NOTHING = Figures(0, 0, 0, 0, Margin(-1, -1, -1, -1), Residual(-1, -1, -1))
 REPRESENTATIONS = [FIXED32, FLOAT64]
@@ -35,7 +35,7 @@ REPRESENTATIONS = [FIXED32, FLOAT64]
 
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(kernels, "best_moves", KERNELS[request.param])
+    monkeypatch.setattr(kernels, "build", request.param)
     return str(request.param)
 
 
@@ -218,7 +218,7 @@ def test_same_bits_for_any_number_of_threads_and_any_build(
 ) -> None:
     it, seen = game(rules, representation), set()
     for name in sorted(KERNELS):
-        monkeypatch.setattr(kernels, "best_moves", KERNELS[name])
+        monkeypatch.setattr(kernels, "build", name)
         for threads in (1, 2, 4):
             here = it.census(0, 0)
             figures, words = whole(here, threads)
@@ -328,7 +328,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
         ]
         arguments = dict(zip(names, good, strict=True)) | changes
         with pytest.raises(ValueError, match=text):
-            KERNELS[kernel].choose(**arguments)
+            CHOOSE[kernel](**arguments)
 
     refused("range of rows", end_row=n + 1)
     refused("range of rows", first_row=-1)
@@ -346,7 +346,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     refused("words", words=np.zeros(n * len(masks) - 1, np.uint16))
     refused("dtype", bases=[(it.L, it.R.astype(np.float64)), *it.bases[1:]])
     table = Captures.of(it.columns)
-    fill = KERNELS[kernel].fill_captures
+    fill = FILL_CAPTURES[kernel]
     with pytest.raises(ValueError, match="no column"):
         fill(it.L, it.R, it.start, it.rows.facing, *table, len(masks) - 1, 0, n, 1)
     with pytest.raises(ValueError, match="outside"):
@@ -355,5 +355,5 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
         fill(it.L, it.R, it.start, it.rows.facing, table.first[::-1].copy(), *table[1:], len(masks), 0, n, 1)
     with pytest.raises(ValueError, match="no list"):
         fill(it.L, it.R, it.start, it.rows.facing, table.first[:-2], *table[1:], len(masks), 0, n, 1)
-    choose: Any = KERNELS[kernel].choose
+    choose: Any = CHOOSE[kernel]
     assert choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, 0, NOTHING.margin, NOTHING.residual)

@@ -43,7 +43,7 @@ def test_from_disk_as_in_memory(rules, representation, tmp_path):
     outside = solve_on_disk(replace(disk_plan(rules, tmp_path), threads=2, **changes), None, collector)
     assert inside.updates == outside.updates
     assert inside.sweeps_per_component == outside.sweeps_per_component
-    assert inside.extremes == outside.extremes
+    assert inside.extremes() == outside.extremes()
     assert inside.win == outside.win
     assert (values_of(inside) == collector.values).all()
 
@@ -279,7 +279,7 @@ def test_the_strips_are_enough_to_go_on(begun, lost):
         path.unlink()  # then the component is begun again
     outside = solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
     inside = solve(make_plan(Rules(2, 10)))
-    assert (outside.win, outside.updates, outside.extremes) == (inside.win, inside.updates, inside.extremes)
+    assert (outside.win, outside.updates, outside.extremes()) == (inside.win, inside.updates, inside.extremes())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")

@@ -1,6 +1,7 @@
 """The compiled solver against the plain one, against itself, and against the thesis."""
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -32,12 +33,12 @@ from madn.solver import (
 )
 from madn.solver.footprint import component_positions
 from madn.solver.graph import components as all_components
-from madn.solver.kernels import SWEEP_BUILDS
+from madn.solver.kernels import SWEEPERS
 from madn.solver.numbers import FIXED32, FLOAT64, Rounding
 from madn.solver.solution import MatrixValues
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
-KERNELS = SWEEP_BUILDS
+KERNELS = SWEEPERS
 
 
 def values_of(solution: Solution) -> NDArray[np.float64]:
@@ -70,7 +71,7 @@ def two_pieces() -> Solution:
 
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(kernels, "sweep", KERNELS[request.param])
+    monkeypatch.setattr(kernels, "build", request.param)
     return str(request.param)
 
 
@@ -118,7 +119,7 @@ def test_same_bits_for_any_number_of_threads_and_any_build(
 ) -> None:
     seen = set()
     for name in sorted(KERNELS):
-        monkeypatch.setattr(kernels, "sweep", KERNELS[name])
+        monkeypatch.setattr(kernels, "build", name)
         for threads in (1, 2, 4):
             seen.add(values_of(solve(small_plan(rules, representation, threads=threads))).tobytes())
     assert len(seen) == 1
@@ -129,7 +130,7 @@ def test_strips_in_parallel_give_the_same_bits(
     representation: str, kernel: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A game large enough for threads to share strips, which smaller ones are not; also for more threads than cores."""
-    module, seen, workers = KERNELS[kernel], set(), []
+    module, seen, workers = sys.modules[KERNELS[kernel].__module__], set(), []
     cut = module.parts_in_order
 
     def noted(counts: NDArray[np.int64], threads: int, together: int) -> Any:

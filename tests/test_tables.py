@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from madn import Rules
 from madn.solver import _packing, _reorder, make_plan, solve
 from madn.solver.components import InMemory, Matrices
-from madn.solver.kernels import SWEEP_BUILDS
+from madn.solver.kernels import SWEEPERS
 from madn.solver.numbers import FIXED32
 from madn.solver.sides import Side
 from madn.solver.solution import MatrixValues
@@ -55,7 +55,7 @@ class Parts:
 
     def run(self, tables: SweepTables, build: str) -> None:
         """Sweep, examine and restore with these tables."""
-        sweeper = SWEEP_BUILDS[build].Sweeper(tables, self.values.L, self.values.R, *self.exits)
+        sweeper = SWEEPERS[build](tables, self.values.L, self.values.R, *self.exits)
         sweeper.run(0, tables.strips, 2, False)
         sweeper.run(0, tables.strips, 1, True)
         for strip in range(tables.strips):
@@ -67,7 +67,7 @@ def parts() -> dict[str, Parts]:
     return {"mirrored": Parts(0, 0), "unlike": Parts(0, 1)}
 
 
-@pytest.mark.parametrize("build", sorted(SWEEP_BUILDS))
+@pytest.mark.parametrize("build", sorted(SWEEPERS))
 @pytest.mark.parametrize("kind", ["mirrored", "unlike"])
 def test_right_tables_are_taken(parts: dict[str, Parts], kind: str, build: str) -> None:
     parts[kind].run(parts[kind].tables, build)
@@ -113,7 +113,7 @@ def test_sizes_that_are_too_small_are_refused(parts: dict[str, Parts], kind: str
 
 def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
     part = parts["unlike"]
-    make = SWEEP_BUILDS["portable"].Sweeper
+    make = SWEEPERS["portable"]
     L, R, (row_exits, column_exits) = part.values.L, part.values.R, part.exits
     calls: list[tuple[Any, ...]] = [
         (None, L, R, row_exits, column_exits),

@@ -16,7 +16,7 @@ def version_text() -> str:
             f"madn {madn.__version__}",
             f"OpenMP: {'yes' if openmp() else 'no, one thread only'}",
             f"threads: {usable_threads()}",
-            f"kernels: {kernels.name}, built with {compiler()}",
+            f"kernels: {kernels.build}, built with {compiler()}",
             f"numpy {numpy.__version__}, Python {platform.python_version()}",
         ]
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.board import Board
-from madn.solver import kernels as builds
+from madn.solver import kernels
 from madn.solver.census import Census
 from madn.solver.components import Matrices
 from madn.solver.footprint import WINDOW
@@ -107,7 +107,7 @@ class BestMoves:
     def fill_captures(self, strip: int, threads: int) -> None:
         """Fill the slots of a strip in which both stand on one square, as the moves of later strips want them."""
         first, end = self.rows.class_start[strip : strip + 2]
-        builds.best_moves.fill_captures(
+        kernels.FILL_CAPTURES[kernels.build](
             self.L, self.R, self.start, self.rows.facing, *self.captures, self.columns.size, first, end, threads
         )
 
@@ -115,7 +115,7 @@ class BestMoves:
         """The figures of a strip, and its choices: 2 bits for each roll, a word for each row and column."""
         first, end = self.rows.class_start[strip : strip + 2]
         moves = self.rows.moves
-        positions, decisions, unique, margins, margin, residual = builds.best_moves.choose(
+        positions, decisions, unique, margins, margin, residual = kernels.CHOOSE[kernels.build](
             self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.columns.masks,
             first, end, self.tie, threads, words,
         )  # fmt: skip
@@ -124,7 +124,7 @@ class BestMoves:
 
 def _fill(rows: "Window | Whole", captures: Captures, columns: int, first: int, end: int, threads: int) -> None:
     """Put into the slots of rows first..end-1 that are no position what comes of a capture there."""
-    builds.best_moves.fill_captures(
+    kernels.FILL_CAPTURES[kernels.build](
         rows.L, rows.R, rows.start, rows.side.facing, *captures, columns, first, end, threads
     )
 

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.solver import _reorder
-from madn.solver import kernels as builds
+from madn.solver import _reorder, kernels
+from madn.solver._sweep import Sweeper
 from madn.solver.graph import Pair
-from madn.solver.kernels import Sweeper
 from madn.solver.numbers import Representation, Values
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile
@@ -139,7 +138,7 @@ class InMemory(Component):
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
         column_exits = [whole_exit(f, rows.finish, size, representation, solved) for f in columns.moves.exits]
         starts = [[m.start for m in exits] for exits in (row_exits, column_exits)]
-        self.sweeper = builds.sweep.Sweeper(
+        self.sweeper = kernels.SWEEPERS[kernels.build](
             SweepTables.of(rows, columns, self.values.start, *starts, refill=False),
             self.values.L,
             self.values.R,

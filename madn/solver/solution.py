@@ -1,7 +1,7 @@
 """A solved game: its figures, and its values in the thesis' numbering."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from madn.board import Board
 from madn.errors import MadnError
-from madn.rules import Rules
+from madn.rules import DIE, Rules
 from madn.solver import _reorder
 from madn.solver.census import Census
 from madn.solver.components import Solved
@@ -17,8 +17,6 @@ from madn.solver.numbers import Representation
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.zones import Run, Zones
-
-NAMES = ("residual", "residual_board", "min", "min_board", "max", "max_board")
 
 
 class Extreme(NamedTuple):
@@ -60,25 +58,24 @@ class Extremes:
     @classmethod
     def of(cls, found: Found, unit: float, board_at: Callable[[Extreme], Board]) -> "Extremes":
         """Turn extremes of a component into boards."""
+        residual, least, most = found
         return cls(
-            found.residual.value / 6 / unit,
-            board_at(found.residual),
-            0.5 + found.least.value / unit,
-            board_at(found.least),
-            0.5 + found.most.value / unit,
-            board_at(found.most),
+            *(residual.value / DIE / unit, board_at(residual)),
+            *(0.5 + least.value / unit, board_at(least)),
+            *(0.5 + most.value / unit, board_at(most)),
         )
 
-    def written(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return {name: getattr(self, name) if "board" not in name else str(getattr(self, name)) for name in NAMES}
+    def extremes(self) -> dict[str, Any]:
+        """The extremes as JSON can hold them."""
+        values = {field.name: getattr(self, field.name) for field in fields(Extremes)}
+        return {name: str(value) if isinstance(value, Board) else value for name, value in values.items()}
 
     @classmethod
-    def read(cls, written: dict[str, Any], rules: Rules) -> "Extremes":
-        """The inverse of `written`."""
-        found: dict[str, Any] = {
-            name: Board.parse(written[name], rules) if "board" in name else float(written[name]) for name in NAMES
-        }
+    def from_json(cls, written: dict[str, Any], rules: Rules) -> "Extremes":
+        """The inverse of `extremes`."""
+        found: dict[str, Any] = {field.name: written[field.name] for field in fields(Extremes)}
+        for name, value in found.items():
+            found[name] = Board.parse(value, rules) if name.endswith("board") else float(value)
         return cls(**found)
 
     def merged(self, new: "Extremes") -> "Extremes":
@@ -97,13 +94,13 @@ class SolvedValues(Protocol):
 
 
 @dataclass(frozen=True)
-class Solution:
+class Solution(Extremes):
     """A solved game. All probabilities are those of the side to move, before it rolls.
 
     `residual` is the largest |V - T(V)| over all positions, measured after the last sweep by a pass that only reads;
     T takes the mean over the rolls of the best successor. `sweeps` is the largest number any component needed.
     `win` is the value of the board that was asked for, by default the start; `start` is None if that was not solved.
-    A solve on disk has handed its values over and removed them: `values` is None.
+    A solve from disk has delivered its values and removed them: `values` is None.
     """
 
     plan: Plan
@@ -113,8 +110,7 @@ class Solution:
     seconds: float
     win: float
     start: float | None
-    extremes: Extremes
-    values: SolvedValues | None
+    values: SolvedValues | None = None
     census: Census | None = None
 
     @property
@@ -127,45 +123,10 @@ class Solution:
         """How `read` gives values: 'fixed32' (0.5 + v / 2**29) or 'float64'."""
         return self.plan.representation.name
 
-    @property
-    def threads(self) -> int:
-        """How many threads worked."""
-        return self.plan.threads
-
-    @property
-    def residual(self) -> float:
-        """The largest |V - T(V)| over all positions."""
-        return self.extremes.residual
-
-    @property
-    def residual_board(self) -> Board:
-        """The position with the largest residual."""
-        return self.extremes.residual_board
-
-    @property
-    def min(self) -> float:
-        """The smallest winning probability of an open position."""
-        return self.extremes.min
-
-    @property
-    def min_board(self) -> Board:
-        """A position that has it."""
-        return self.extremes.min_board
-
-    @property
-    def max(self) -> float:
-        """The largest winning probability of an open position."""
-        return self.extremes.max
-
-    @property
-    def max_board(self) -> Board:
-        """A position that has it."""
-        return self.extremes.max_board
-
     def read(self, first: int, out: NDArray[Any]) -> None:
         """Fill `out` with the values of IDs first, first + 1, …: int32 for 'fixed32', probabilities for 'float64'."""
         if self.values is None:
-            raise MadnError("the values of a solve on disk go to the receiver of the solve, and are not kept")
+            raise MadnError("the values of a solve from disk go to the receiver of the solve, and are not kept")
         self.values.read(first, out)
 
     def ranges(self) -> list[tuple[int, int]]:

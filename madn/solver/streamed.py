@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError
 from madn.rules import DIE
-from madn.solver import kernels as builds
+from madn.solver import kernels
 from madn.solver.components import Component, Matrices, Solved, whole_exit
 from madn.solver.footprint import SLOTS
 from madn.solver.graph import Pair
@@ -123,7 +123,7 @@ class Streamed(Component):
             whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits
         ]
         starts = [m.start for m in row_exits], [window.start for window in self.column_windows]
-        self.sweeper = builds.sweep.Sweeper(
+        self.sweeper = kernels.SWEEPERS[kernels.build](
             SweepTables.of(rows, columns, self.start, *starts, refill=True),
             self.L,
             self.R,

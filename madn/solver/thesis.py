@@ -11,7 +11,7 @@ from madn._core import Game
 from madn.board import Board
 from madn.solver._thesis import run, start_values
 from madn.solver.plan import Plan, PlanError
-from madn.solver.solution import Extremes, Solution
+from madn.solver.solution import Solution
 
 EXPECTED_SWEEPS = {1: 40, 2: 70, 3: 105, 4: 135}  # for the estimate of progress only: the thesis, section 5.1
 MOST_SWEEPS = 5000
@@ -65,6 +65,7 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
 
     start = float(x[game.rank(*Board.start(rules).masks)])
     return Solution(
+        *(residual, board(where), float(x[low]), board(low), float(x[high]), board(high)),
         plan=plan,
         sweeps=sweeps,
         sweeps_per_component=[("all", sweeps)],
@@ -72,7 +73,6 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
         seconds=time.perf_counter() - began,
         win=start,
         start=start,
-        extremes=Extremes(residual, board(where), float(x[low]), board(low), float(x[high]), board(high)),
         values=ListedValues(x),
     )
 

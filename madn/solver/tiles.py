@@ -91,6 +91,7 @@ class _InOneGo:
             extremes = extremes.merged(more.extremes)
         wins = self.wins()
         return Solution(
+            **vars(extremes),
             plan=plan,
             sweeps=max(part.sweeps for part in figures),
             sweeps_per_component=[(part.component, part.sweeps) for part in figures],
@@ -98,7 +99,6 @@ class _InOneGo:
             seconds=seconds,
             win=wins[str(plan.boards()[0])],
             start=wins.get(str(Board.start(plan.rules))),
-            extremes=extremes,
             values=self.values(),
             census=self.census(),
         )
@@ -139,7 +139,7 @@ class _FromDisk(_InOneGo):
         if written is None:
             figures = self._solve(pair, lambda part: tell(first * part))
         else:
-            figures = _Figures(**{**written, "extremes": Extremes.read(written["extremes"], self.plan.rules)})
+            figures = _Figures(**{**written, "extremes": Extremes.from_json(written["extremes"], self.plan.rules)})
         own = {key: matrices for key, matrices in self.solved.items() if set(key) == set(pair)}
         if sum(matrices.nbytes for matrices in self.solved.values()) > self.plan.memory_bytes // 4:
             self.solved = own
@@ -151,7 +151,7 @@ class _FromDisk(_InOneGo):
         try:
             figures = self.converge(pair, component, tell)
             self.solved |= component.matrices(both=True)
-            self.scratch.save(pair, component, self.solved, {**vars(figures), "extremes": figures.extremes.written()})
+            self.scratch.save(pair, component, self.solved, {**vars(figures), "extremes": figures.extremes.extremes()})
         finally:
             component.close()
             for file in files:

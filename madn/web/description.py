@@ -64,8 +64,7 @@ SCHEMAS: dict[str, Schema] = {
             "to": SQUARE | {"description": "The square it ends on; null for a lost turn."},
             "captures": {"type": "boolean"},
             "win": PROBABILITY | {"description": "The mover's winning probability after the move."},
-            "loss": PROBABILITY
-            | {"description": "What the move loses compared with the best one, in probability."},
+            "loss": PROBABILITY | {"description": "What the move loses compared with the best one, in probability."},
             "board": BOARD | {"description": "The board that the next player to roll sees."},
         }
     ),
