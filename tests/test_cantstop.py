@@ -27,9 +27,9 @@ from madn.errors import (
 )
 from madn.games.cantstop import (
     CantStop,
-    Component,
     Position,
     Solution,
+    TurnAnswers,
     kernels,
     open_database,
     read_roll,
@@ -125,8 +125,8 @@ def test_the_rolls_are_all_rolls(sides: int) -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"sides": 7}, "2 to 6 sides"),
-        ({"sides": 1}, "2 to 6 sides"),
+        ({"sides": 7}, "sides must be 2 to 6, not"),
+        ({"sides": 1}, "sides must be 2 to 6, not"),
         ({"shortest": 0}, "at least 1"),
         ({"difference": -1}, "at least 0"),
         ({"shortest": 15}, "at most 15"),
@@ -392,7 +392,7 @@ def _extremes(dtype: np.dtype[Any]) -> list[int]:
 @given(squares(CantStop(3, 2)))
 @settings(max_examples=25)
 def test_the_value_of_a_component_is_what_its_turn_makes_of_it(position: Position) -> None:
-    component = Component(solved(CantStop(3, 2)), position)
+    component = TurnAnswers(solved(CantStop(3, 2)), position)
     assert component.worth.anchor == pytest.approx(component.anchors[0], abs=1e-14)
 
 
@@ -499,7 +499,7 @@ def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
 def test_answers_for_a_position() -> None:
     game = CantStop(3, 2)
     position = Position.parse("3:1,4:2/4:3,5:2+4:3,6:1", game)
-    component = Component(solved(game), position)
+    component = TurnAnswers(solved(game), position)
     answer = component.answer(position)
     assert answer.stop is None  # the opponent is on step 3 of column 4
     assert position.blocked == [4]
@@ -519,16 +519,16 @@ def test_answers_for_a_position() -> None:
 def test_winning_the_last_column_does_not_end_a_turn_on_an_opponents_square() -> None:
     game = CantStop(3, 2)
     position = Position.parse("2:*,3:*/4:2+4:2,6:*", game)
-    assert Component(solved(game), position).answer(position).stop is None
+    assert TurnAnswers(solved(game), position).answer(position).stop is None
     free = Position.parse("2:*,3:*/4:2+4:3,6:*", game)
-    assert Component(solved(game), free).answer(free).stop == 1.0
+    assert TurnAnswers(solved(game), free).answer(free).stop == 1.0
 
 
 def test_markers_that_no_roll_leads_to_are_refused() -> None:
     game = CantStop(3, 2)
     position = Position.parse("-/-+4:1", game)  # the other pair of dice moves too
     with pytest.raises(MadnError, match="no rolls lead"):
-        Component(solved(game), position).answer(position)
+        TurnAnswers(solved(game), position).answer(position)
 
 
 # files
@@ -550,7 +550,7 @@ def test_a_database_answers_as_the_solution_it_was_made_from(database: Path) -> 
     assert opened.first_player == solution.first_player
     assert opened.provenance["components"] == game.components
     position = Position.parse("4:2/3:1", game)
-    assert Component(opened, position).worth.best == Component(solution, position).worth.best
+    assert TurnAnswers(opened, position).worth.best == TurnAnswers(solution, position).worth.best
     write_database(database, solved(CantStop(3, 1, 1)))  # takes its place
     assert open_database(database).game == CantStop(3, 1, 1)
     assert sorted(path.name for path in database.parent.iterdir()) == ["db"]

@@ -365,12 +365,12 @@ def test_a_game_too_large_says_what_it_would_need(capsys: pytest.CaptureFixture[
     assert main(["pyramid", "--tiers", "99"]) == 3
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == "madn: 99 tiers have at least 9.0e+56 states and need 1.7e+48 GiB\n"
+    assert said.err == "madn: 99 tiers have at least 9.0e+56 states and need 1.7e+48 GiB of memory\n"
 
 
 def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver, "available_memory", lambda: 100 << 20)
-    with pytest.raises(ResourceError, match=r"13 tiers need 0\.1 GiB of memory, and this machine has 0\.1 GiB free"):
+    with pytest.raises(ResourceError, match=r"13 tiers need 0\.1 GiB of memory, and 0\.1 GiB are available"):
         pyramid.solve(13)
 
 

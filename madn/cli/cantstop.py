@@ -182,10 +182,10 @@ def _with_position(
     text = columns(rows)
     if not wanted["position"]:
         return fields, text
-    from madn.games.cantstop import Component, Position, read_roll
+    from madn.games.cantstop import Position, TurnAnswers, read_roll
 
     position = Position.parse(wanted["position"], source.game)
-    component = Component(source, position)
+    component = TurnAnswers(source, position)
     answer = component.answer(position)
     fields["position"] = _position(answer)
     text += "\n\n" + columns(_position_rows(answer))

@@ -5,7 +5,7 @@
 0.760069
 """
 
-from madn.games.cantstop.answers import Answer, Component, MoveValue
+from madn.games.cantstop.answers import Answer, MoveValue, TurnAnswers
 from madn.games.cantstop.position import Move, Position, read_roll
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.solver import Solution, solve
@@ -14,11 +14,11 @@ from madn.games.cantstop.store import open_database, write_database
 __all__ = [
     "Answer",
     "CantStop",
-    "Component",
     "Move",
     "MoveValue",
     "Position",
     "Solution",
+    "TurnAnswers",
     "open_database",
     "read_roll",
     "solve",

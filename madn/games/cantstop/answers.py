@@ -58,7 +58,7 @@ class Answer:
         return "stop" if self.stop is not None and self.stop >= self.roll else "roll"
 
 
-class Component:
+class TurnAnswers:
     """The turn of the player to move in one component, with everything it is worth."""
 
     def __init__(self, source: Source, position: Position) -> None:

@@ -9,7 +9,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
-from madn.games.cantstop.answers import Component, Source
+from madn.games.cantstop.answers import Source, TurnAnswers
 from madn.games.cantstop.position import Position
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.turns import Markers, Turn
@@ -24,7 +24,7 @@ def file_name(game: CantStop) -> str:
 
 def first_turn(source: Source) -> dict[str, Any]:
     """What is kept of a solution: the first player's chance, and the value of stopping with each set of markers."""
-    component = Component(source, Position.parse(START, source.game))
+    component = TurnAnswers(source, Position.parse(START, source.game))
     stops = {
         _text(state.markers): stop
         for state, stop in zip(component.turn.states, component.turn.stops, strict=True)

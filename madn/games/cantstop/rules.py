@@ -24,7 +24,7 @@ Pairing = tuple[int, int]
 
 @dataclass(frozen=True, slots=False)
 class CantStop:
-    """A board: dice of 2 to 6 sides, the shortest column, the difference of neighbours, columns to win."""
+    """A board: sides of the dice, steps of the shortest column, difference between neighbours, columns to win."""
 
     sides: int = 3
     shortest: int = 3
@@ -36,18 +36,19 @@ class CantStop:
             if type(getattr(self, name)) is not int:
                 raise InvalidRulesError(f"{name} must be a whole number, not {getattr(self, name)!r}")
         if not MIN_SIDES <= self.sides <= MAX_SIDES:
-            raise InvalidRulesError(f"dice have {MIN_SIDES} to {MAX_SIDES} sides here, not {self.sides}")
+            raise InvalidRulesError(f"sides must be {MIN_SIDES} to {MAX_SIDES}, not {self.sides}")
         if self.shortest < 1 or self.difference < 0 or self.to_win < 1:
             raise InvalidRulesError(
-                "the shortest column and the columns to win are at least 1, the difference at least 0"
+                "shortest and to_win must be at least 1 and difference at least 0, "
+                f"not {self.shortest}, {self.to_win} and {self.difference}"
             )
         longest = self.shortest + self.difference * (self.sides - 1)
         if longest > LONGEST:
-            raise InvalidRulesError(f"the longest column would have {longest} squares, at most {LONGEST} are possible")
+            raise InvalidRulesError(f"the longest column would have {longest} steps; at most {LONGEST} are possible")
         if self.to_win > self.sides:
             raise InvalidRulesError(
-                f"ill-posed: with {2 * self.sides - 1} columns and {self.to_win} to win all columns can be closed "
-                f"without a winner; at most {self.sides} to win ({self.components:,} components)"
+                f"ill-posed: all {2 * self.sides - 1} columns can be closed without a winner; "
+                f"to_win must be at most {self.sides}, not {self.to_win} ({self.components:,} components)"
             )
 
     def __str__(self) -> str:

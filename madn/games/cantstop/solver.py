@@ -80,13 +80,13 @@ def needed_memory(game: CantStop, roles: int = 1) -> int:
 
 
 def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
-    """Raise `ResourceError` if a game is too large for the memory there is (or for `memory` bytes)."""
+    """Raise `ResourceError` if a game is too large for the available memory (or for `memory` bytes)."""
     needed = needed_memory(game, roles)
     room = memory if memory is not None else available_memory()
     if room is not None and needed > room:
         raise ResourceError(
             f"{game} Can't Stop is too large: {game.components:,} components need about {needed / 2**30:,.1f} GiB "
-            f"of memory, there are {room / 2**30:,.1f} GiB"
+            f"of memory, and {room / 2**30:,.1f} GiB are available"
         )
 
 
@@ -105,12 +105,12 @@ def solve(
     """Solve a game; the bits do not depend on `threads`, `lanes` (8 or 1) and `build`.
 
     With `rule`, role 0 stops at this many points of the rule of 28 and moves as well as he can, role 1 plays his best.
-    `checkpoint` is a file where a long solve keeps its state now and then; if it is there, the work goes on from it.
+    `checkpoint` is a file to which a long solve saves its state every ten minutes; if it exists, the solve resumes.
     """
     if method not in LIMIT:
-        raise InvalidRulesError(f"the method is {NEWTON} or {PLAIN}, not {method!r}")
+        raise InvalidRulesError(f"method must be {NEWTON} or {PLAIN}, not {method!r}")
     if lanes not in {1, 8}:
-        raise InvalidRulesError(f"lanes are 8 or 1, not {lanes}")
+        raise InvalidRulesError(f"lanes must be 1 or 8, not {lanes}")
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
     layout = Layout(game)

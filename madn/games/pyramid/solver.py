@@ -18,8 +18,8 @@ Progress = Callable[[float, str], None]
 
 MIN_TIERS = 2
 BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
-CHUNK = 1 << 16  # blocks between two looks at Ctrl-C
-NUMBERING = 0.3  # its share of the time
+CHUNK = 1 << 16  # blocks between two checks for Ctrl-C
+NUMBERING = 0.3  # share of the time that the numbering takes
 
 
 class Action(NamedTuple):
@@ -51,7 +51,7 @@ def limit(tiers: int) -> int:
 
 
 def check_tiers(tiers: int) -> int:
-    """Return the number, or raise InvalidRulesError if there is no such game."""
+    """Return the number of tiers, or raise InvalidRulesError if there is no such game."""
     if tiers < MIN_TIERS:
         raise InvalidRulesError(f"tiers must be at least {MIN_TIERS}, not {tiers}")
     return tiers
@@ -61,7 +61,7 @@ def parse_state(text: str, tiers: int) -> State:
     """Read a state such as 1,1,0,1,0: the number of runs of 1 bar, of 2 bars, and so on."""
     parts = text.split(",")
     if len(parts) != check_tiers(tiers):
-        raise InvalidBoardError(f"state '{text}': {len(parts)} numbers, and a game of {tiers} tiers has {tiers}")
+        raise InvalidBoardError(f"state '{text}': expected {tiers} numbers for {tiers} tiers, found {len(parts)}")
     for part in parts:
         if not (part.isascii() and part.isdigit() and len(part) < 6):
             raise InvalidBoardError(f"state '{text}': '{part}' is not a number of runs")
@@ -74,7 +74,7 @@ def state_text(state: State) -> str:
 
 
 def bars(state: State) -> int:
-    """How many bars are left."""
+    """The number of bars that are left."""
     return sum(length * runs for length, runs in enumerate(state, 1))
 
 
@@ -161,12 +161,14 @@ def check_memory(tiers: int, keep: bool = True) -> "Numbering":
     if check_tiers(tiers) > MAX_TIERS:
         # One run a tier, of any length up to all of it: a Catalan number of states at least.
         least = math.comb(2 * tiers + 2, tiers + 1) // (tiers + 2)
-        raise ResourceError(f"{tiers} tiers have at least {least:.1e} states and need {2 * least / 2**30:.1e} GiB")
+        raise ResourceError(
+            f"{tiers} tiers have at least {least:.1e} states and need {2 * least / 2**30:.1e} GiB of memory"
+        )
     numbering = Numbering.of(tiers)
     needed, free = numbering.memory_bytes(keep), available_memory()
     if free is not None and needed > free:
         raise ResourceError(
-            f"{tiers} tiers need {needed / 2**30:.1f} GiB of memory, and this machine has {free / 2**30:.1f} GiB free"
+            f"{tiers} tiers need {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are available"
         )
     return numbering
 
@@ -174,7 +176,7 @@ def check_memory(tiers: int, keep: bool = True) -> "Numbering":
 class Solution:
     """A solved game: W and Z of its states.
 
-    With `keep` all of them; otherwise those that actions can lead to from `until` and from states of its level.
+    All of them with `keep`; otherwise those to which actions lead from `until` and other states of its level.
     """
 
     def __init__(self, blocks: Blocks, states: list[int], threads: int) -> None:
@@ -254,10 +256,10 @@ def solve(
     until: State | None = None,
     progress: Progress = lambda fraction, text: None,
 ) -> Solution:
-    """Solve the game of so many tiers; the same bits for any number of threads.
+    """Solve the game with this many tiers; the bits do not depend on the number of threads.
 
-    With `until` only as far as this state needs. Without `keep`, values are forgotten when no later state needs
-    them; those of the states that follow the last level remain.
+    With `until`, only the levels up to this state. Without `keep`, values are dropped once no later state needs them;
+    those that the last level leads to remain.
     """
     workers = chosen_threads(threads)
     numbering = check_memory(tiers, keep)
