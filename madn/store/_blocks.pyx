@@ -1,4 +1,12 @@
-"""The inner loops of encoding and decoding a block; `madn.store.prediction` explains them, in plain numpy."""
+"""The inner loops of encoding and decoding a block: planes of bytes, and predicting a value from its neighbours.
+
+Inside a profile the arrangements of the other side's main squares come one after the other (a row), and rows follow
+each other by the rank of the own main squares. In the string of a combination (docs/format.md) piece 1 has the lowest
+place and moves fastest. Where piece j stands on place q, the C(q, j - 1) arrangements of the pieces below it are
+neighbours: a chunk. The first C(q - 1, j - 1) of them leave place q - 1 free, and the chunk before is exactly these with
+piece j on q - 1. So one subtraction of arrays predicts a chunk from it. Done for each piece of both sides this leaves
+only what depends on all of them together, which is small.
+"""
 
 import numpy as np
 

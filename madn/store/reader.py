@@ -20,7 +20,6 @@ from madn.errors import CorruptBlockError, MadnError, MissingBlockError, Missing
 from madn.store import blocks, policy
 from madn.store.blocks import Array
 from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, one_line
-from madn.store.prediction import layout
 from madn.store.records import CATALOGUE, SUMS, BlockTable, FrameTable, frame_digest
 
 CACHE_BYTES = 256 << 20
@@ -178,7 +177,9 @@ class BlockReader(FrameReader):
         first, count, encoding = table.first_ids[at], table.counts[at], table.encodings[at]
         if encoding == blocks.POLICY:
             return policy.decode(frame, first, count, self.game)
-        where = layout(self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at]))
+        where = blocks.profile_slice(
+            self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at])
+        )
         return blocks.decode(frame, encoding, first, count, where)
 
     def win(self, id: int) -> float:

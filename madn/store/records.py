@@ -149,13 +149,5 @@ def profile_rows(rules: Rules) -> Iterator[dict[str, int]]:
     first = 0
     for number, (p1, f1, p2, f2) in enumerate(rules.profiles()):
         size = rules.profile_size(p1, f1, p2, f2)
-        yield {
-            "profile": number,
-            "p1": p1,
-            "f1": f1,
-            "p2": p2,
-            "f2": f2,
-            "first_id": first,
-            "positions": size,
-        }
+        yield {"profile": number, "p1": p1, "f1": f1, "p2": p2, "f2": f2, "first_id": first, "positions": size}
         first += size

@@ -45,13 +45,12 @@ from madn.errors import MadnError
 from madn.rules import Rules
 from madn.store import blocks
 from madn.store.blocks import ENCODINGS, Array, quantised
-from madn.store.encoders import Contents, EncodedBlock, Encoder, Measured, StoredBlock, ValueEncoder
+from madn.store.encoders import Contents, EncodedBlock, Encoder, Measured, NamedBoard, StoredBlock, ValueEncoder
 from madn.store.frames import FrameFiles, writing
 from madn.store.records import CATALOGUE, frame_digest
 from madn.store.workplace import Workplace, workplace
 
 Progress = Callable[[float, str], None]
-NamedBoard = tuple[str, str, int, float]  # name, text, position ID, winning probability
 WAITING = 64  # blocks that may wait to be encoded
 
 
