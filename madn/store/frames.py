@@ -1,36 +1,17 @@
-"""Frames in numbered files, one after the other; and doing jobs on several threads with the results in order."""
+"""Writing frames one after the other into numbered files."""
 
 import hashlib
 import os
 import sqlite3
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from madn.errors import MadnError, ResourceError
 from madn.store.records import BlockFile, block_file_name, frame_digest
 
 FILE_BYTES = 1 << 30  # a new file begins when this many bytes are in the last
-T = TypeVar("T")
-
-
-def in_order(jobs: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
-    """Run jobs on `threads` threads and yield their results in order; only a few are submitted ahead."""
-    waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for job in jobs:
-                waiting.append(pool.submit(job))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for left in waiting:
-                left.cancel()
 
 
 @contextmanager

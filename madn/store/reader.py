@@ -237,14 +237,14 @@ class BlockReader(FrameReader):
 
     def blocks_of(self, ids: NDArray[np.int64]) -> list[tuple[BlockTable, int, int, int]]:
         """The blocks that hold these ascending IDs: (table, index in it, start, end) for ids[start:end]."""
-        held = []
+        stretches = []
         start = 0
         while start < len(ids):
             table, at = self.find(int(ids[start]))
             end = int(np.searchsorted(ids, table.first_ids[at] + table.counts[at]))
-            held.append((table, at, start, end))
+            stretches.append((table, at, start, end))
             start = end
-        return held
+        return stretches
 
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
@@ -296,8 +296,8 @@ def _is_at(descriptor: int, directory: Path) -> bool:
         return False
 
 
-def open_file(path: Path, size: int, directory: int | None = None) -> int:
-    """Open an ordinary file of exactly this size for reading; links, pipes and devices are refused.
+def open_file(path: Path, size: int | None, directory: int | None = None) -> int:
+    """Open an ordinary file, of exactly this size if one is given, for reading; links, pipes and devices are refused.
 
     With the descriptor of its directory the file is looked up there, not along its path.
     """
@@ -310,10 +310,10 @@ def open_file(path: Path, size: int, directory: int | None = None) -> int:
         if isinstance(error, MadnError):
             raise
         raise CorruptBlockError(f"{path}: {error.strerror}") from None
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or size not in (None, status.st_size):
         os.close(descriptor)
-        raise CorruptBlockError(f"{path}: size mismatch: catalogue says {size} bytes, file has {found.st_size}")
+        raise CorruptBlockError(f"{path}: size mismatch: catalogue says {size} bytes, file has {status.st_size}")
     return descriptor
 
 
