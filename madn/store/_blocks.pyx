@@ -97,11 +97,16 @@ def add(word[::1] x not None, int squares, int own, int other, int64_t first):
     passes(x, squares, own, other, first, True)
 
 
-cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
-    if x.shape[0] == 0 or not 0 <= first <= MOST_RANKS or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
+cdef int check_slice(Py_ssize_t count, int squares, int own, int other, int64_t first) except -1:
+    if count == 0 or not 0 <= first <= MOST_RANKS or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
             or not own + other <= squares <= MAX_SQUARES:
-        raise ValueError(f"{x.shape[0]} words from rank {first} on are not a block of a profile with {own} and {other}"
+        raise ValueError(f"{count} words from rank {first} on are not a block of a profile with {own} and {other}"
                          f" pieces on {squares} squares")
+    return 0
+
+
+cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
+    check_slice(x.shape[0], squares, own, other, first)
     cdef int64_t row = CHOOSE[squares - own][other]
     cdef int64_t table = row * CHOOSE[squares][own]
     with nogil:

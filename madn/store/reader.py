@@ -89,26 +89,28 @@ class FrameReader(ABC):
         try:
             values = self.decode(table, at, frame)
         except CorruptBlockError as error:
-            raise CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {one_line(error)}") from None
+            raise self._damaged(table, at, one_line(error)) from None
         values.flags.writeable = False
         return values
 
     def frame(self, table: FrameTable, at: int) -> bytes:
         """The compressed bytes of a block, compared with its digest if the table has it."""
         number, offset, length = int(table.file[at]), int(table.offset[at]), int(table.length[at])
-        block = f"{self.directory}: block {table.first_block + at}"
         descriptor = self._descriptor(number)
         try:
             frame = read_at(descriptor, length, offset)
         except OSError as error:
-            raise CorruptBlockError(f"{block} cannot be read: {error.strerror}") from None
+            raise self._damaged(table, at, f"cannot be read: {error.strerror}") from None
         if len(frame) != length:
             name = self.file.files[number].name
-            raise CorruptBlockError(f"{block}: expected {length} bytes at {offset} of {name}, found {len(frame)}")
+            raise self._damaged(table, at, f"expected {length} bytes at {offset} of {name}, found {len(frame)}")
         if table.digest and frame_digest(frame) != table.digest[at]:
-            digest, found = one_line(table.digest[at]), frame_digest(frame)
-            raise CorruptBlockError(f"{block}: SHA-256 mismatch: catalogue says {digest}, frame has {found}")
+            digests = f"catalogue says {one_line(table.digest[at])}, frame has {frame_digest(frame)}"
+            raise self._damaged(table, at, f"SHA-256 mismatch: {digests}")
         return frame
+
+    def _damaged(self, table: FrameTable, at: int, problem: str) -> CorruptBlockError:
+        return CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {problem}")
 
     def totals(self) -> tuple[int, int]:
         """The number of blocks and the number of positions in them."""
