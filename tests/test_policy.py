@@ -243,7 +243,7 @@ def test_what_a_policy_says_of_itself(pair: tuple[Database, Database]) -> None:
 
 def test_a_policy_is_not_compressed_again_and_has_no_bits(pair: tuple[Database, Database], tmp_path: Path) -> None:
     values, best = pair
-    with pytest.raises(MadnError, match="best moves only"):
+    with pytest.raises(MadnError, match="stores best moves, not values"):
         compress_database(best.path, tmp_path / "new")
     with pytest.raises(MadnError, match="bits are for values"):
         compress_database(values.path, tmp_path / "new", "policy", bits=12)

@@ -1,4 +1,12 @@
-"""The inner loops of encoding and decoding a block; `madn.store.prediction` explains them, in plain numpy."""
+"""The inner loops of encoding and decoding a block: planes of bytes, and predicting a value from its neighbours.
+
+Inside a profile the arrangements of the other side's main squares come one after the other (a row), and rows follow
+each other by the rank of the own main squares. In the string of a combination (docs/format.md) piece 1 has the lowest
+place and moves fastest. Where piece j stands on place q, the C(q, j - 1) arrangements of the pieces below it are
+neighbours: a chunk. The first C(q - 1, j - 1) of them leave place q - 1 free, and the chunk before is exactly these
+with piece j on q - 1. So one subtraction of arrays predicts a chunk from it. Done for each piece of both sides this
+leaves only what depends on all of them together, which is small.
+"""
 
 import numpy as np
 
@@ -32,7 +40,7 @@ fill_table()
 def join(const uint8_t[::1] planes not None, word[::1] out not None, word balance):
     """Fill `out` with the words whose bytes, lowest first, are the planes; take `balance` off each."""
     cdef Py_ssize_t n = out.shape[0], i
-    cdef int width, place
+    cdef int width, level
     cdef const uint8_t* plane
     if n == 0 or planes.shape[0] % n or not 1 <= planes.shape[0] // n <= <Py_ssize_t>sizeof(word):
         raise ValueError(f"{planes.shape[0]} bytes are not 1 to {sizeof(word)} planes of {n} words")
@@ -44,10 +52,10 @@ def join(const uint8_t[::1] planes not None, word[::1] out not None, word balanc
             plane = &planes[0]
             for i in range(n):
                 out[i] = <word>(plane[i] - balance)
-            for place in range(1, width):
-                plane = &planes[place * n]
+            for level in range(1, width):
+                plane = &planes[level * n]
                 for i in range(n):
-                    out[i] = <word>(out[i] + (<word>plane[i] << (8 * place)))
+                    out[i] = <word>(out[i] + (<word>plane[i] << (8 * level)))
 
 
 cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word balance) noexcept nogil:
@@ -65,17 +73,17 @@ cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word 
 def split(const word[::1] words not None, int width, word balance):
     """Return the planes of bytes, least significant first, of the words with `balance` added to each."""
     cdef Py_ssize_t n = words.shape[0], i
-    cdef int place
+    cdef int level
     if n == 0 or not 1 <= width <= <int>sizeof(word):
         raise ValueError(f"{n} words of {sizeof(word)} bytes have no {width} planes")
     planes = np.empty(n * width, np.uint8)
     cdef uint8_t[::1] view = planes
     cdef uint8_t* plane
     with nogil:
-        for place in range(width):
-            plane = &view[place * n]
+        for level in range(width):
+            plane = &view[level * n]
             for i in range(n):
-                plane[i] = <uint8_t>(<word>(words[i] + balance) >> (8 * place))
+                plane[i] = <uint8_t>(<word>(words[i] + balance) >> (8 * level))
     return planes
 
 
@@ -89,11 +97,16 @@ def add(word[::1] x not None, int squares, int own, int other, int64_t first):
     passes(x, squares, own, other, first, True)
 
 
-cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
-    if x.shape[0] == 0 or not 0 <= first <= MOST_RANKS or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
+cdef int check_slice(Py_ssize_t count, int squares, int own, int other, int64_t first) except -1:
+    if count == 0 or not 0 <= first <= MOST_RANKS or not 0 <= own < MAX_PIECES or not 0 <= other < MAX_PIECES \
             or not own + other <= squares <= MAX_SQUARES:
-        raise ValueError(f"{x.shape[0]} words from rank {first} on are not a block of a profile with {own} and {other}"
+        raise ValueError(f"{count} words from rank {first} on are not a block of a profile with {own} and {other}"
                          f" pieces on {squares} squares")
+    return 0
+
+
+cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
+    check_slice(x.shape[0], squares, own, other, first)
     cdef int64_t row = CHOOSE[squares - own][other]
     cdef int64_t table = row * CHOOSE[squares][own]
     with nogil:

@@ -34,15 +34,15 @@ def options(Game game not None, uint64_t own, uint64_t other, int roll):
         raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
     if not is_position(t, own, other):
         raise ValueError(f"masks {own:#x} and {other:#x} are not a position")
-    found = []
+    listed = []
     for j in range(own_moves(t, own, roll, moves)):
         mine = moves[j].after
         left = left_after(t, &moves[j], other)
         if rolls_again(roll):
-            found.append((moves[j].start, moves[j].end, left != other, mine, left, encode(t, mine, left)))
+            listed.append((moves[j].start, moves[j].end, left != other, mine, left, encode(t, mine, left)))
         else:
-            found.append((moves[j].start, moves[j].end, left != other, left, mine, encode(t, left, mine)))
-    return found
+            listed.append((moves[j].start, moves[j].end, left != other, left, mine, encode(t, left, mine)))
+    return listed
 
 
 def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out not None):
@@ -223,15 +223,15 @@ def choose(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins n
     cdef Py_ssize_t i
     cdef int roll, count
     cdef int64_t decisions = 0
-    cdef double found[MAX_CHOICES]
+    cdef double chances[MAX_CHOICES]
     check_moves(ids, wins, out.shape[0])
     if out.shape[1] != DIE:
         raise ValueError(f"out must have {DIE} columns, not {out.shape[1]}")
     with nogil:
         for i in range(ids.shape[0]):
             for roll in range(1, DIE + 1):
-                count = moves_of(ids, wins, i, roll, found)
-                out[i, roll - 1] = <uint8_t>best_option(found, count, tie) if count else 0
+                count = moves_of(ids, wins, i, roll, chances)
+                out[i, roll - 1] = <uint8_t>best_option(chances, count, tie) if count else 0
                 decisions += count > 0
     return decisions
 
@@ -246,28 +246,28 @@ def losses(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins n
     cdef Py_ssize_t i
     cdef int roll, j, count
     cdef double most, lost
-    cdef double found[MAX_CHOICES]
+    cdef double chances[MAX_CHOICES]
     cdef double rounded[MAX_CHOICES]
     check_moves(ids, wins, out.shape[0])
     with nogil:
         for i in range(ids.shape[0]):
             lost = 0.0
             for roll in range(1, DIE + 1):
-                count = moves_of(ids, wins, i, roll, found)
+                count = moves_of(ids, wins, i, roll, chances)
                 if count:
-                    most = found[0]
+                    most = chances[0]
                     for j in range(count):
                         rounded[j] = mover(zero + rint((wins[i, roll - 1, j] - zero) * scale) / scale, roll)
-                        most = max(most, found[j])
-                    lost = lost + (most - found[best_option(rounded, count, 0.0)])
+                        most = max(most, chances[j])
+                    lost = lost + (most - chances[best_option(rounded, count, 0.0)])
             out[i] = lost / DIE
 
 
 cdef inline int moves_of(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, Py_ssize_t i, int roll,
-                         double* found) noexcept nogil:
+                         double* chances) noexcept nogil:
     """The mover's winning probabilities of a decision; returns how many there are."""
     cdef int j = 0
     while j < ids.shape[2] and ids[i, roll - 1, j] >= 0:
-        found[j] = mover(wins[i, roll - 1, j], roll)
+        chances[j] = mover(wins[i, roll - 1, j], roll)
         j += 1
     return j

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError
+from madn.rules import Rules
 from madn.store import _blocks, zstd
-from madn.store.prediction import Layout
 
 Array = NDArray[Any]
 
@@ -84,7 +84,23 @@ ENCODINGS = {
 TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
 
 
-def encode(values: Array, encoding: Encoding, first_id: int, where: Layout, level: int = LEVEL) -> bytes:
+@dataclass(frozen=True, slots=True)
+class ProfileSlice:
+    """Where a block lies in its profile: main squares, pieces of both sides on them, the rank of its first value."""
+
+    squares: int
+    own: int
+    other: int
+    first: int
+
+
+def profile_slice(rules: Rules, profile: tuple[int, int, int, int], first_rank: int) -> ProfileSlice:
+    """Where a block that begins at a rank of a profile lies."""
+    p1, f1, p2, f2 = profile
+    return ProfileSlice(rules.squares, p1 - f1, p2 - f2, first_rank)
+
+
+def encode(values: Array, encoding: Encoding, first_id: int, where: ProfileSlice, level: int = LEVEL) -> bytes:
     """Return the frame of a block: what the prediction leaves, cut into planes of bytes, compressed."""
     words = np.array(values, dtype=encoding.dtype).view(encoding.word)
     _blocks.subtract(words, where.squares, where.own, where.other, where.first)
@@ -93,7 +109,7 @@ def encode(values: Array, encoding: Encoding, first_id: int, where: Layout, leve
     return zstd.compress_planes(header, (plane.tobytes() for plane in planes), HEADER.size + planes.size, level)
 
 
-def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: Layout) -> Array:
+def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: ProfileSlice) -> Array:
     """Return the raw values of a frame that should hold `count` positions from `first_id` on.
 
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: nothing

@@ -11,6 +11,7 @@ import stat
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -185,12 +186,10 @@ class LudoCatalogueFile(CatalogueFile):
         """Read and check rules, profiles, encodings and named boards."""
         rules = rules_from(dict(self.rows("name, value", "rules", "ti")))
         profiles = [tuple(row.values()) for row in profile_rows(rules)]
-        found = self.rows("profile, p1, f1, p2, f2, first_id, positions", "profiles ORDER BY profile", "iiiiiii")
-        if found != profiles:
-            wrong = next(
-                (n for n, pair in enumerate(zip(found, profiles, strict=False)) if pair[0] != pair[1]), len(found)
-            )
-            raise CorruptBlockError(f"table profiles: row {wrong} is not that of {rules}")
+        rows = self.rows("profile, p1, f1, p2, f2, first_id, positions", "profiles ORDER BY profile", "iiiiiii")
+        for number, (row, expected) in enumerate(zip_longest(rows, profiles)):
+            if row != expected:
+                raise CorruptBlockError(f"table profiles: row {number} is {row}, expected {expected} for {rules}")
         boards = self.rows("name, board, id, win, block, offset", "boards ORDER BY name", "ttifII")
         self.catalogue = Catalogue(
             format=self.format,

@@ -52,11 +52,11 @@ def compress_database(
     _check_arguments(store, bits, level)
     source, target = Path(os.path.realpath(src)), Path(os.path.realpath(dst))
     if source == target or source in target.parents:
-        raise OutputError(f"{dst}: the new database cannot be where the old one is")
+        raise OutputError(f"{dst}: the new database cannot be in {src}, the one that is read")
     _, table = read_catalogue(Path(src))
     with closing(open_reader(Path(src), cache_bytes=0)) as reader:
         if reader.policy:
-            raise MadnError(f"{src}: it stores best moves only; compress the database of values that it came from")
+            raise MadnError(f"{src}: stores best moves, not values; compress the values that it was made from")
         work = _Compression(reader, table, store, bits, level, cache_bytes)
         before = max((stored.max_error for stored in reader.catalogue.encodings), default=0.0)
         boards = [(board.name, board.board, board.id, board.win) for board in reader.catalogue.boards]
@@ -77,9 +77,9 @@ def compress_database(
 
 def _check_arguments(store: str, bits: int | None, level: int) -> None:
     if store not in ("values", "policy"):
-        raise MadnError(f"a database can store 'values' or 'policy', not {store!r}")
+        raise MadnError(f"store must be 'values' or 'policy', not {store!r}")
     if store == "policy" and bits is not None:
-        raise MadnError("bits are for values; a policy stores none")
+        raise MadnError("bits are for values; a policy has none")
     if bits is not None and not (type(bits) is int and MIN_BITS <= bits <= MAX_BITS):
         raise MadnError(f"bits must be a whole number from {MIN_BITS} to {MAX_BITS}, not {bits!r}")
     if not (type(level) is int and MIN_LEVEL <= level <= MAX_LEVEL):

@@ -14,13 +14,13 @@ from madn.errors import MadnError
 from madn.rules import DIE, Rules
 from madn.store import blocks, policy
 from madn.store.blocks import ENCODINGS, POLICY, Array, Encoding
-from madn.store.prediction import layout
 from madn.store.records import BlockFile, profile_rows, rules_rows
 from madn.store.schema import LUDO, Schema
 
 POLICY_LEVEL = 1  # of zstd: what the coder leaves hardly gets smaller
 Row = dict[str, Any]
-Board = tuple[str, str, int, float]  # a named board: its name, text, position ID and winning probability
+NamedBoard = tuple[str, str, int, float]  # name, text, position ID, winning probability
+ENCODING_COLUMNS = ("name", "code", "bits", "zero", "scale")
 
 
 class Measured(NamedTuple):
@@ -67,6 +67,10 @@ class StoredBlock(NamedTuple):
     encoding: str
     measured: Measured
 
+    def frame_row(self) -> Row:
+        """The columns of `blocks` that say how many positions there are and where the frame lies."""
+        return {"count": self.positions, "file": self.file, "offset": self.offset, "length": self.length}
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
@@ -76,7 +80,7 @@ class Contents:
     files: list[BlockFile]
     blocks: list[StoredBlock]
     errors: dict[str, float]
-    boards: list[Board]
+    boards: list[NamedBoard]
 
     def common_rows(self) -> dict[str, Iterable[Row]]:
         """The rows of the tables that all games have."""
@@ -120,12 +124,8 @@ class LudoEncoder:
     @property
     def task(self) -> dict[str, Any]:
         """The rules, the encoding and the format."""
-        return {
-            "rules": asdict(self.rules),
-            "encoding": self.encoding.name,
-            "level": self.level,
-            "format": self.schema.format,
-        }
+        facts = {"encoding": self.encoding.name, "level": self.level, "format": self.schema.format}
+        return {"rules": asdict(self.rules), **facts}
 
     def rows(self, contents: Contents) -> dict[str, Iterable[Row]]:
         """The rows of each table of the catalogue."""
@@ -133,7 +133,10 @@ class LudoEncoder:
         profiles = list(profile_rows(self.rules))
         return contents.common_rows() | {
             "rules": rules_rows(self.rules),
-            "encodings": (_encoding_row(ENCODINGS[name], errors[name]) for name in sorted(errors)),
+            "encodings": [
+                {column: getattr(ENCODINGS[name], column) for column in ENCODING_COLUMNS} | {"max_error": errors[name]}
+                for name in sorted(errors)
+            ],
             "profiles": profiles,
             "blocks": _block_rows(contents.blocks, [row["first_id"] for row in profiles]),
             "boards": [_board_row(contents.blocks, *board) for board in contents.boards],
@@ -157,7 +160,7 @@ class ValueEncoder(LudoEncoder):
             content = self.encoding.raws(wins)
             error = float(np.abs(self.encoding.wins(content) - wins).max())
         profile = self.game.profile(first)
-        where = layout(self.rules, profile, first - self.game.first(*profile))
+        where = blocks.profile_slice(self.rules, profile, first - self.game.first(*profile))
         frame = blocks.encode(content, self.encoding, first, where, self.level)
         return EncodedBlock(frame, self.encoding.name, Measured(error))
 
@@ -179,31 +182,11 @@ class PolicyEncoder(LudoEncoder):
         return EncodedBlock(frame, POLICY.name, Measured(decisions=decisions))
 
 
-def _encoding_row(encoding: Encoding, max_error: float) -> Row:
-    return {
-        "name": encoding.name,
-        "code": encoding.code,
-        "bits": encoding.bits,
-        "zero": encoding.zero,
-        "scale": encoding.scale,
-        "max_error": max_error,
-    }
-
-
 def _block_rows(stored: list[StoredBlock], first_ids: list[int]) -> Iterable[Row]:
     for number, block in enumerate(stored):
         profile = bisect_right(first_ids, block.first) - 1
-        yield {
-            "block": number,
-            "profile": profile,
-            "first_rank": block.first - first_ids[profile],
-            "count": block.positions,
-            "file": block.file,
-            "offset": block.offset,
-            "length": block.length,
-            "encoding": block.encoding,
-            "digest": block.digest,
-        }
+        rank = {"profile": profile, "first_rank": block.first - first_ids[profile]}
+        yield {"block": number, **rank, **block.frame_row(), "encoding": block.encoding, "digest": block.digest}
 
 
 def _board_row(stored: list[StoredBlock], name: str, board: str, id: int, win: float) -> Row:

@@ -1,48 +1,29 @@
-"""Writing frames: made on several threads, kept in order, one after the other in numbered files."""
+"""Writing frames one after the other into numbered files."""
 
 import hashlib
 import os
 import sqlite3
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from madn.errors import MadnError, ResourceError
 from madn.store.records import BlockFile, block_file_name, frame_digest
 
 FILE_BYTES = 1 << 30  # a new file begins when this many bytes are in the last
-T = TypeVar("T")
-
-
-def in_order(jobs: Iterable[Callable[[], T]], threads: int) -> Iterator[T]:
-    """Do jobs on `threads` threads and yield their results in order; only a few jobs wait at a time."""
-    waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
-        try:
-            for job in jobs:
-                waiting.append(pool.submit(job))
-                if len(waiting) > 2 * threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for left in waiting:
-                left.cancel()
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn failures to write, such as a full disk, into one line of ours."""
+    """Turn a failure to write, such as a full disk, into a ResourceError of one line."""
     try:
         yield
     except MadnError:
         raise
     except (OSError, sqlite3.Error) as error:
         reason = getattr(error, "strerror", None) or error
-        raise ResourceError(f"{path}: writing failed, nothing was changed: {reason}") from error
+        raise ResourceError(f"{path}: cannot be written, nothing was changed: {reason}") from error
 
 
 class FrameFiles:
@@ -57,21 +38,21 @@ class FrameFiles:
         """Write a frame; return the number of its file and its offset there."""
         file = self._current()
         file.write(frame)
-        return self._counted(frame)
+        return self._count(frame)
 
     def adopt(self, length: int, digest: str) -> bool:
-        """Take over the next frame that an earlier run wrote here; False if it is not there or damaged."""
+        """Keep the next frame that an earlier process wrote; False if it is missing or damaged."""
         file = self._current()
         start = file.tell()
         frame = file.read(length)
         if frame_digest(frame) != digest:
             file.seek(start)
             return False
-        self._counted(frame)
+        self._count(frame)
         return True
 
     def cut(self) -> None:
-        """Remove whatever lies behind the frames so far, before the first is appended."""
+        """Remove whatever follows the frames that were adopted."""
         if self._file is not None:
             self._file.truncate()
         later = len(self.done) + (self._file is not None)
@@ -80,7 +61,7 @@ class FrameFiles:
             later += 1
 
     def flush(self) -> None:
-        """Hand over to the system what was written: it survives the end of this process."""
+        """Pass what was written to the system, so that it survives the end of this process."""
         if self._file is not None:
             self._file.flush()
 
@@ -91,13 +72,13 @@ class FrameFiles:
             self._bytes, self._sha256 = 0, hashlib.sha256()
         return self._file
 
-    def _counted(self, frame: bytes) -> tuple[int, int]:
-        place = len(self.done), self._bytes
+    def _count(self, frame: bytes) -> tuple[int, int]:
+        address = len(self.done), self._bytes
         self._sha256.update(frame)
         self._bytes += len(frame)
         if self._bytes >= FILE_BYTES:
             self.close()
-        return place
+        return address
 
     def close(self) -> None:
         """Finish the current file."""

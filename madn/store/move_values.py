@@ -1,4 +1,4 @@
-"""The values of all moves of a block of positions, looked up in the database: what a policy is made from."""
+"""The values of all moves of a block of positions, looked up in the database: what best moves are chosen from."""
 
 import threading
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from madn.store.blocks import Encoding
 from madn.store.reader import BlockReader
 from madn.store.records import BlockTable
 
-CHUNK = 1 << 15  # positions whose moves are looked at together
+CHUNK = 1 << 15  # positions whose moves are looked up together
 
 
 class MoveValues:
     """The moves of positions and their values, from a database. Threads may share it.
 
-    Decoded blocks are kept in `cache_bytes`. It is quick if they hold the values of a profile and of the
-    profile with the sides exchanged; with less it decodes blocks again and again.
+    At most `cache_bytes` of decoded blocks stay in memory. That should be enough for a profile and the profile with
+    the sides exchanged; with less, blocks are decoded again and again.
     """
 
     def __init__(self, reader: BlockReader, table: BlockTable, cache_bytes: int) -> None:
@@ -58,14 +58,14 @@ class MoveValues:
         return choices
 
     def losses(self, first: int, count: int, new: Encoding) -> NDArray[np.float64]:
-        """What each position loses by one turn played from the values rounded as `new` does."""
+        """The winning probability that each position loses by one turn played from values rounded as `new` does."""
         losses = np.empty(count)
         for start, ids, wins in self._moves(first, count):
             _successors.losses(ids, wins, new.zero, new.scale, losses[start : start + len(ids)])
         return losses
 
     def _moves(self, first: int, count: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-        """Piece by piece: where it begins, the IDs that the moves lead to, their values."""
+        """In chunks: the index of the first position, the IDs that the moves lead to, their values."""
         for start in range(0, count, CHUNK):
             ids = np.empty((min(CHUNK, count - start), DIE, self._game.rules.pieces), np.int64)
             _successors.successors(self._game, first + start, ids)
@@ -78,7 +78,7 @@ class MoveValues:
             yield start, ids, wins
 
     def _portions(self, needed: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Cut a list of blocks into parts that fit into the cache, or are one block."""
+        """Cut a list of blocks into parts that fit into the cache; a part has at least one block."""
         ends = np.cumsum(self._sizes[needed])
         start = 0
         while start < len(needed):

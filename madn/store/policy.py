@@ -27,8 +27,8 @@ def encode(choices: NDArray[np.uint8], first_id: int, game: Game, level: int) ->
 def decode(frame: bytes, first_id: int, count: int, game: Game) -> NDArray[np.uint32]:
     """Return the words of a frame that should hold `count` positions from `first_id` on.
 
-    Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever it
-    holds, every choice is the number of a legal move.
+    Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever its bytes
+    are, every choice is the number of a legal move.
     """
     size, most = zstd.content_size(frame), HEADER.size + most_bytes(count, game.rules.pieces)
     if not HEADER.size <= size <= most:

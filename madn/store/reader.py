@@ -20,7 +20,6 @@ from madn.errors import CorruptBlockError, MadnError, MissingBlockError, Missing
 from madn.store import blocks, policy
 from madn.store.blocks import Array
 from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, one_line
-from madn.store.prediction import layout
 from madn.store.records import CATALOGUE, SUMS, BlockTable, FrameTable, frame_digest
 
 CACHE_BYTES = 256 << 20
@@ -90,26 +89,28 @@ class FrameReader(ABC):
         try:
             values = self.decode(table, at, frame)
         except CorruptBlockError as error:
-            raise CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {one_line(error)}") from None
+            raise self._damaged(table, at, one_line(error)) from None
         values.flags.writeable = False
         return values
 
     def frame(self, table: FrameTable, at: int) -> bytes:
         """The compressed bytes of a block, compared with its digest if the table has it."""
         number, offset, length = int(table.file[at]), int(table.offset[at]), int(table.length[at])
-        block = f"{self.directory}: block {table.first_block + at}"
         descriptor = self._descriptor(number)
         try:
             frame = read_at(descriptor, length, offset)
         except OSError as error:
-            raise CorruptBlockError(f"{block} cannot be read: {error.strerror}") from None
+            raise self._damaged(table, at, f"cannot be read: {error.strerror}") from None
         if len(frame) != length:
             name = self.file.files[number].name
-            raise CorruptBlockError(f"{block}: expected {length} bytes at {offset} of {name}, found {len(frame)}")
+            raise self._damaged(table, at, f"expected {length} bytes at {offset} of {name}, found {len(frame)}")
         if table.digest and frame_digest(frame) != table.digest[at]:
-            digest, found = one_line(table.digest[at]), frame_digest(frame)
-            raise CorruptBlockError(f"{block}: SHA-256 mismatch: catalogue says {digest}, frame has {found}")
+            digests = f"catalogue says {one_line(table.digest[at])}, frame has {frame_digest(frame)}"
+            raise self._damaged(table, at, f"SHA-256 mismatch: {digests}")
         return frame
+
+    def _damaged(self, table: FrameTable, at: int, problem: str) -> CorruptBlockError:
+        return CorruptBlockError(f"{self.directory}: block {table.first_block + at}: {problem}")
 
     def totals(self) -> tuple[int, int]:
         """The number of blocks and the number of positions in them."""
@@ -178,7 +179,9 @@ class BlockReader(FrameReader):
         first, count, encoding = table.first_ids[at], table.counts[at], table.encodings[at]
         if encoding == blocks.POLICY:
             return policy.decode(frame, first, count, self.game)
-        where = layout(self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at]))
+        where = blocks.profile_slice(
+            self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at])
+        )
         return blocks.decode(frame, encoding, first, count, where)
 
     def win(self, id: int) -> float:
@@ -236,14 +239,14 @@ class BlockReader(FrameReader):
 
     def blocks_of(self, ids: NDArray[np.int64]) -> list[tuple[BlockTable, int, int, int]]:
         """The blocks that hold these ascending IDs: (table, index in it, start, end) for ids[start:end]."""
-        held = []
+        stretches = []
         start = 0
         while start < len(ids):
             table, at = self.find(int(ids[start]))
             end = int(np.searchsorted(ids, table.first_ids[at] + table.counts[at]))
-            held.append((table, at, start, end))
+            stretches.append((table, at, start, end))
             start = end
-        return held
+        return stretches
 
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
@@ -295,8 +298,8 @@ def _is_at(descriptor: int, directory: Path) -> bool:
         return False
 
 
-def open_file(path: Path, size: int, directory: int | None = None) -> int:
-    """Open an ordinary file of exactly this size for reading; links, pipes and devices are refused.
+def open_file(path: Path, size: int | None, directory: int | None = None) -> int:
+    """Open an ordinary file, of exactly this size if one is given, for reading; links, pipes and devices are refused.
 
     With the descriptor of its directory the file is looked up there, not along its path.
     """
@@ -309,10 +312,10 @@ def open_file(path: Path, size: int, directory: int | None = None) -> int:
         if isinstance(error, MadnError):
             raise
         raise CorruptBlockError(f"{path}: {error.strerror}") from None
-    found = os.fstat(descriptor)
-    if not stat.S_ISREG(found.st_mode) or found.st_size != size:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or size not in (None, status.st_size):
         os.close(descriptor)
-        raise CorruptBlockError(f"{path}: size mismatch: catalogue says {size} bytes, file has {found.st_size}")
+        raise CorruptBlockError(f"{path}: size mismatch: catalogue says {size} bytes, file has {status.st_size}")
     return descriptor
 
 

@@ -2,8 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -63,7 +62,7 @@ class StoredEncoding:
     max_error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FrameTable:
     """Consecutive rows of `blocks`, checked, by ascending ID: what they hold and where their frames lie."""
 
@@ -79,25 +78,19 @@ class FrameTable:
         return len(self.count)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BlockTable(FrameTable):
     """Blocks of Ludo."""
 
     profile: NDArray[np.int64]
     first_rank: NDArray[np.int64]
     encodings: tuple[Encoding, ...]
+    first_ids: list[int] = field(init=False)  # lists are quicker than arrays to find one block in
+    counts: list[int] = field(init=False)
 
-    @cached_property
-    def first_ids(self) -> list[int]:
-        """The first ID of each block; a list, which is quicker to search for one ID."""
-        ids: list[int] = self.first_id.tolist()
-        return ids
-
-    @cached_property
-    def counts(self) -> list[int]:
-        """The number of positions of each block."""
-        counts: list[int] = self.count.tolist()
-        return counts
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first_ids", self.first_id.tolist())
+        object.__setattr__(self, "counts", self.count.tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +142,5 @@ def profile_rows(rules: Rules) -> Iterator[dict[str, int]]:
     first = 0
     for number, (p1, f1, p2, f2) in enumerate(rules.profiles()):
         size = rules.profile_size(p1, f1, p2, f2)
-        yield {
-            "profile": number,
-            "p1": p1,
-            "f1": f1,
-            "p2": p2,
-            "f2": f2,
-            "first_id": first,
-            "positions": size,
-        }
+        yield {"profile": number, "p1": p1, "f1": f1, "p2": p2, "f2": f2, "first_id": first, "positions": size}
         first += size

@@ -31,8 +31,8 @@ def recomputed(ids: Ids, values: Wins, rules: Rules) -> NDArray[np.float64]:
     if len(running):
         own, other = own[running], other[running]
         after, roll, first = successors(own, other, game)
-        needed, place = np.unique(game.rank_many(*after), return_inverse=True)
-        win = values.wins(needed)[place]
+        needed, which = np.unique(game.rank_many(*after), return_inverse=True)
+        win = values.wins(needed)[which]
         win = np.where(roll == DIE, win, 1.0 - win)
         weights = roll_weights(own, game)
         best = np.maximum.reduceat(win, first).reshape(-1, DIE)

@@ -3,19 +3,19 @@
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn.board import Board
-from madn.errors import CorruptBlockError, MadnError, MissingDatabaseError, RulesMismatchError
+from madn.errors import CorruptBlockError, MadnError, RulesMismatchError
 from madn.store import blocks
-from madn.store.catalogue import LudoCatalogueFile, one_line, read_catalogue
-from madn.store.frames import in_order
+from madn.store.catalogue import LudoCatalogueFile, check_ordinary, one_line, read_catalogue
 from madn.store.reader import BlockReader, open_file, open_reader, read_at
 from madn.store.records import CATALOGUE, SUMS, BlockTable, Catalogue, NamedBoard, sums_text
 from madn.store.successors import recomputed
@@ -24,7 +24,8 @@ Progress = Callable[[float, str], None]
 DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
 CHUNK = 1 << 16  # positions that are recomputed together
 READ = 1 << 20  # bytes that are digested together
-FEW = 16  # blocks that are not worth another thread
+FEW = 32  # blocks that are not worth another thread
+TOGETHER = 512  # blocks that are handed to the threads together
 MAX_SUMS = 1 << 24  # bytes of SHA256SUMS: more than any database needs
 ROUNDING = 1e-12  # what adding up six doubles may lose
 
@@ -70,7 +71,8 @@ def verify_database(
     if sample is not None and sample < 1:
         raise MadnError(f"sample must be at least 1, not {sample}")
     try:
-        sums = b"".join(_content(directory / SUMS, MAX_SUMS))
+        check_ordinary(directory / CATALOGUE)
+        sums = b"".join(islice(_content(directory / SUMS), MAX_SUMS // READ))
         digest = _sha256(directory / CATALOGUE)
         if not sums.startswith(sums_text({CATALOGUE: digest}).encode("ascii")):
             listed = one_line(sums[:64].decode("ascii", "replace"))
@@ -122,19 +124,8 @@ def _check_files(
     return unreadable
 
 
-def _content(path: Path, most: int | None = None, size: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file of at most so many, or of exactly so many."""
-    if size is None:
-        try:
-            size = path.lstat().st_size
-        except FileNotFoundError as error:
-            if not os.path.lexists(path.parent):
-                raise MissingDatabaseError(f"{path.parent}: no such database") from None
-            raise CorruptBlockError(f"{path}: {error.strerror}") from None
-        except OSError as error:
-            raise CorruptBlockError(f"{path}: {error.strerror}") from None
-    if most is not None and size > most:
-        raise CorruptBlockError(f"{path}: {size:,} bytes, expected at most {most:,}")
+def _content(path: Path, size: int | None = None) -> Iterator[bytes]:
+    """The bytes of a file, piece by piece; of exactly so many if a size is given."""
     descriptor = open_file(path, size)
     try:
         offset = 0
@@ -147,7 +138,7 @@ def _content(path: Path, most: int | None = None, size: int | None = None) -> It
 
 def _sha256(path: Path, size: int | None = None) -> str:
     digest = hashlib.sha256()
-    for piece in _content(path, size=size):
+    for piece in _content(path, size):
         digest.update(piece)
     return digest.hexdigest()
 
@@ -171,17 +162,17 @@ def _check_blocks(reader: BlockReader, table: BlockTable, unreadable: set[int], 
             return str(error)
         return None
 
-    threads = min(os.cpu_count() or 1, 8, len(table) // FEW)
-    problems: Iterator[str | None] = map(problem, range(len(table)))
-    if threads > 1:
-        problems = in_order((partial(problem, at) for at in range(len(table))), threads)
-    for at, wrong in enumerate(problems):
-        if wrong is None:
-            report.positions += table.counts[at]
-        elif wrong:
-            report.damaged.append(wrong)
-        report.blocks += 1
-        show((at + 1) / len(table), f"block {at + 1} of {len(table)}")
+    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+        for start in range(0, len(table), TOGETHER):
+            some = range(start, min(start + TOGETHER, len(table)))
+            problems = map(problem, some) if len(table) < FEW else pool.map(problem, some)
+            for at, wrong in zip(some, problems, strict=True):
+                if wrong is None:
+                    report.positions += table.counts[at]
+                elif wrong:
+                    report.damaged.append(wrong)
+                report.blocks += 1
+                show((at + 1) / len(table), f"block {at + 1} of {len(table)}")
 
 
 def _check_boards(reader: BlockReader, table: BlockTable, unreadable: set[int], report: Report) -> None:

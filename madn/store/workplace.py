@@ -1,9 +1,9 @@
-"""Where a database is written: a hidden directory beside the target, put in its place in one step.
+"""Where a database is written: a hidden directory beside the target that replaces it in one step.
 
-For the target `games/three` the work happens in `games/.three.madn-part`. Once that is complete and on disk
-it changes places with the target, and the old database is removed. (A system that cannot exchange directories
-moves the old one to `games/.three.madn-old` first.) A process that is killed leaves the old database or the
-new one, and the next writer clears away the rest or, if it has the same task, goes on with it.
+The database `games/three` is written in `games/.three.madn-part`. Once that is complete and on disk, the two
+directories are exchanged and the old database is removed. (Where the system has no such exchange, the old database is
+moved to `games/.three.madn-old` first.) A process that is killed leaves the old database or the new one; the next
+writer removes the rest or, if it has the same task, goes on with it.
 """
 
 import ctypes
@@ -24,7 +24,7 @@ from madn.store.records import CATALOGUE, SUMS
 if sys.platform != "win32":
     import fcntl
 
-JOURNAL = "journal"  # how far the work has come; not part of a database
+JOURNAL = "journal"  # what is done so far; not part of a database
 VALUES = re.compile(r"values-[0-9]{4,}\.madn")
 OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
 
@@ -32,7 +32,7 @@ OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
 def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
     """Raise if a database of `disk_bytes` cannot be written at `path`; work that was begun there is left alone.
 
-    `OutputError` if the place cannot be used, `ResourceError` if the disk has too little room.
+    `OutputError` if the path cannot be used, `ResourceError` if the disk has too little room.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -50,24 +50,24 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
 
 
 def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
-    """Raise ResourceError unless directories can grow to so many bytes each; some may be on one disk.
+    """Raise ResourceError unless each directory can grow to its number of bytes; several may share a disk.
 
-    What is in a directory already, or in the workplace of a database that is to be there, counts.
+    What a directory has already, or the workplace of the database that is to be there, counts towards it.
     """
     wanted: dict[int, tuple[list[str], int, int]] = {}
     for path, size in needs:
         target = Path(os.path.realpath(path))
-        there = sum(_bytes_in(place) for place in (target, _part_of(target)))
-        disk = next(place for place in (target, *target.parents) if place.exists())
+        present = sum(_bytes_in(directory) for directory in (target, _part_of(target)))
+        disk = next(directory for directory in (target, *target.parents) if directory.exists())
         names, total, free = wanted.get(disk.stat().st_dev, ([], 0, shutil.disk_usage(disk).free))
-        wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - there), free
+        wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - present), free
     for names, total, free in wanted.values():
         if free < total:
             raise ResourceError(f"{', '.join(names)}: {total:,} bytes are needed, {free:,} are free on this disk")
 
 
 def published(path: str | os.PathLike[str]) -> bool:
-    """Whether no work on a database at `path` is left, and there is one."""
+    """Whether there is a database at `path`, and no unfinished work on another."""
     target = Path(os.path.realpath(path))
     return not (_part_of(target) / JOURNAL).exists() and is_catalogue(target / CATALOGUE)
 
@@ -76,7 +76,7 @@ def _bytes_in(directory: Path) -> int:
     try:
         return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
     except OSError:
-        return 0  # not there, or none of ours: whoever uses it says so
+        return 0  # missing or unreadable: whoever opens it reports that
 
 
 def _part_of(target: Path) -> Path:
@@ -85,38 +85,37 @@ def _part_of(target: Path) -> Path:
 
 @contextmanager
 def workplace(path: str | os.PathLike[str], task: str | None = None, keep: bool = False) -> Iterator["Workplace"]:
-    """Give a directory beside `path` to write in, for this process alone; remove it afterwards.
+    """A directory beside `path` to write in, for this process alone; it is removed afterwards.
 
-    It is empty, unless a process that was stopped left it with the same `task`: one line of text that says
-    all the result depends on. A directory with a task is removed only when the work is done or has failed; with
-    `keep` also when it failed.
+    It is empty, unless a process that was stopped left it with the same `task`: one line of text that says all that
+    the result depends on. A directory with a task stays if this process is interrupted; with `keep`, also if it fails.
     """
     try:
-        place = Workplace(Path(os.path.realpath(path)), task)
+        work = Workplace(Path(os.path.realpath(path)), task)
     except MadnError:
         raise
     except (OSError, ValueError) as error:
         raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
     try:
-        yield place
+        yield work
     except Exception:
-        place.close(keep)
+        work.close(keep)
         raise
     except BaseException:
-        place.close(keep or task is not None)
+        work.close(keep or task is not None)
         raise
-    place.close()
+    work.close()
 
 
 class Workplace:
-    """The directory `part` that becomes the database `target` when `publish` is called.
+    """The directory `part`, which becomes the database `target` when `publish` is called.
 
-    With a task it has the file `journal`, whose first line is the task.
+    With a task it has a file `journal`, whose first line is the task.
     """
 
     def __init__(self, target: Path, task: str | None = None) -> None:
         if not target.name:
-            raise OutputError(f"{target}: not a place for a database")
+            raise OutputError(f"{target}: a database needs a name")
         self.target = target
         self.part = _part_of(target)
         self.old = target.with_name(f".{target.name}.madn-old")
@@ -134,7 +133,7 @@ class Workplace:
             raise
 
     def _occupy(self) -> int | None:
-        """Make the directory `part` and lock it; the lock ends with the process, however that ends."""
+        """Create the directory `part` and lock it; the lock is released when the process ends, however it ends."""
         while True:
             with suppress(FileExistsError):
                 os.mkdir(self.part)
@@ -149,14 +148,14 @@ class Workplace:
             os.close(lock)
 
     def _recover(self) -> None:
-        """Undo or finish what a writer left that was killed between the two renames of `publish`."""
+        """Undo or complete the two renames of `publish`, if a writer was killed between them."""
         if self.old.is_dir() and not self.target.exists():
             os.rename(self.old, self.target)
         else:
             _remove(self.old)
 
     def _begun(self, task: str) -> bool:
-        """Whether the work on a task was begun here; if so, what came after its blocks is removed."""
+        """Whether a task was begun here; if so, everything but its blocks and journal is removed."""
         try:
             with open(self.journal, encoding="utf-8", errors="replace", newline="\n") as journal:
                 begun = journal.readline() == f"{task}\n"
@@ -169,7 +168,7 @@ class Workplace:
         return begun
 
     def publish(self) -> None:
-        """Flush what was written and put it in the place of the target, in one step where the system can."""
+        """Flush what was written and replace the target with it, in one step where the system can."""
         self.journal.unlink(missing_ok=True)
         for name in sorted(os.listdir(self.part)):
             _flush(self.part / name)
@@ -192,15 +191,15 @@ class Workplace:
         self._leave()
 
     def close(self, keep: bool = False) -> None:
-        """Remove the workplace and whatever is in it, unless it has become the database or is to be kept."""
+        """Remove the workplace and its content, unless it has become the database or is to be kept."""
         if self._locks:
-            with suppress(OSError):  # what stays behind is cleared by the next writer
+            with suppress(OSError):  # the next writer removes what is left
                 if not keep or self._just_begun():
                     _remove(self.part)
             self._leave()
 
     def _just_begun(self) -> bool:
-        """Whether there is nothing but a task here."""
+        """Whether there is nothing but a task in the workplace."""
         return os.listdir(self.part) == [JOURNAL] and self.journal.read_bytes().count(b"\n") <= 1
 
     def _leave(self) -> None:
@@ -224,19 +223,19 @@ def _lock(directory: Path) -> int | None:
 
 
 def check_replaceable(target: Path) -> None:
-    """Raise `OutputError` unless nothing would be lost at `target` but a database of madn."""
+    """Raise `OutputError` if anything but a database of madn would be lost at `target`."""
     try:
         mode = target.lstat().st_mode
     except FileNotFoundError:
         return
     if not stat.S_ISDIR(mode):
-        raise OutputError(f"{target}: there is a file of this name; a database is a directory")
+        raise OutputError(f"{target}: this is a file; a database is a directory")
     names = sorted(os.listdir(target))
     foreign = [name for name in names if not OURS.fullmatch(name)]
     if foreign:
-        raise OutputError(f"{target}: not replaced, it holds {foreign[0]!r}, which is not part of a database")
+        raise OutputError(f"{target}: not replaced: {foreign[0]!r} is not part of a database")
     if names and not is_catalogue(target / CATALOGUE):
-        raise OutputError(f"{target}: not replaced, it is not a database of madn")
+        raise OutputError(f"{target}: not replaced: {CATALOGUE} is not a catalogue of madn")
 
 
 def _clear(directory: Path) -> None:

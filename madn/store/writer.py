@@ -45,13 +45,12 @@ from madn.errors import MadnError
 from madn.rules import Rules
 from madn.store import blocks
 from madn.store.blocks import ENCODINGS, Array, quantised
-from madn.store.encoders import Contents, EncodedBlock, Encoder, Measured, StoredBlock, ValueEncoder
+from madn.store.encoders import Contents, EncodedBlock, Encoder, Measured, NamedBoard, StoredBlock, ValueEncoder
 from madn.store.frames import FrameFiles, writing
 from madn.store.records import CATALOGUE, frame_digest
 from madn.store.workplace import Workplace, workplace
 
 Progress = Callable[[float, str], None]
-NamedBoard = tuple[str, str, int, float]  # name, text, position ID, winning probability
 WAITING = 64  # blocks that may wait to be encoded
 
 
@@ -68,9 +67,9 @@ def open_writer(
     """Begin a database at `path`, or go on with one of the same `task`; the top of this module says more."""
     line = None if task is None else json.dumps({**task, **encoder.task}, sort_keys=True)
     with (
-        workplace(path, line, keep) as place,
+        workplace(path, line, keep) as work,
         writing(path),
-        closing(DatabaseWriter(place, encoder, line is not None, threads, block_positions)) as writer,
+        closing(DatabaseWriter(work, encoder, line is not None, threads, block_positions)) as writer,
     ):
         yield writer
 
@@ -78,19 +77,19 @@ def open_writer(
 class DatabaseWriter:
     """Takes the positions of a run of IDs in ascending order, and runs in any order; see `open_writer`."""
 
-    def __init__(self, place: Workplace, encoder: Encoder, resumable: bool, threads: int, block_positions: int) -> None:
-        self.target, self.encoder, self.block_positions = place.target, encoder, block_positions
-        self.on_stored: Callable[[int], None] | None = None  # told how many blocks are stored whenever one more is
+    def __init__(self, work: Workplace, encoder: Encoder, resumable: bool, threads: int, block_positions: int) -> None:
+        self.target, self.encoder, self.block_positions = work.target, encoder, block_positions
+        self.on_stored: Callable[[int], None] | None = None  # called with the number of stored blocks
         self.measured = Measured()
         self.blocks = 0
-        self._workplace = place
-        self._files = FrameFiles(place.part)
+        self._workplace = work
+        self._files = FrameFiles(work.part)
         self._errors: dict[str, float] = {}  # the largest of each encoding
         self._stored: dict[int, int] = {}  # by the first ID of a run: how many of its positions are in blocks
         self._rest: dict[int, Array] = {}  # ... and those that came after them, less than a block
         self._waiting: deque[tuple[int, int, int, Future[EncodedBlock]]] = deque()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="madn-encode")
-        self._journal: BinaryIO = open(place.journal, "r+b") if resumable else io.BytesIO(b"\n")  # noqa: SIM115
+        self._journal: BinaryIO = open(work.journal, "r+b") if resumable else io.BytesIO(b"\n")  # noqa: SIM115
         self._adopt()
 
     def _adopt(self) -> None:
@@ -177,7 +176,7 @@ class DatabaseWriter:
         self._files.close()
 
     def publish(self, provenance: Mapping[str, Any], boards: Iterable[NamedBoard] = (), max_error: float = 0.0) -> None:
-        """Write the catalogue and put the database in its place.
+        """Write the catalogue and replace the target with the database.
 
         `boards` are (name, text, position ID, winning probability); `max_error` is the largest error that the values
         had when they were given.

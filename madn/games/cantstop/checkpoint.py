@@ -1,4 +1,4 @@
-"""Keeping the state of a long solve in a file, so that one that was stopped can go on."""
+"""The state of a long solve in a file, so that a solve that was stopped can go on."""
 
 import json
 import os
@@ -16,9 +16,9 @@ PAUSE = 600.0  # seconds between two writes
 
 
 class Checkpoint:
-    """A file with the values so far and what was counted; it is replaced in one step.
+    """A file with the values so far and the counts that go with them; it is replaced in one step.
 
-    `task` is one line that says all the result depends on: a file of another task is not read but refused.
+    `task` is one line that says all that the result depends on; the file of another task is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: str, pause: float = PAUSE) -> None:
@@ -26,15 +26,16 @@ class Checkpoint:
         self.next = time.monotonic() + pause
 
     def load(self, values: Array) -> dict[str, Any] | None:
-        """Fill in the values of an earlier run and return what it had counted; None if there was none."""
+        """Fill in the values of an earlier process and return its counts; None if there is no checkpoint."""
         if not self.path.exists():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as found:
-                state: dict[str, Any] = json.loads(str(found["state"]))
-                if state.pop("task") != self.task:
-                    raise CorruptBlockError(f"{self.path}: a checkpoint of another solve")
-                values[...] = found["values"]
+            with np.load(self.path, allow_pickle=False) as arrays:
+                state: dict[str, Any] = json.loads(str(arrays["state"]))
+                task = state.pop("task")
+                if task != self.task:
+                    raise CorruptBlockError(f"{self.path}: a checkpoint of another solve: {task}, expected {self.task}")
+                values[...] = arrays["values"]
         except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
             if isinstance(error, CorruptBlockError):
                 raise
@@ -42,7 +43,7 @@ class Checkpoint:
         return state
 
     def save(self, values: Array, state: dict[str, Any]) -> None:
-        """Write, if the last time is long enough ago."""
+        """Write the file, if `pause` seconds have passed since the last time."""
         if time.monotonic() < self.next:
             return
         part = self.path.with_name(f".{self.path.name}.part")
@@ -54,5 +55,5 @@ class Checkpoint:
         self.next = time.monotonic() + self.pause
 
     def remove(self) -> None:
-        """The work is done."""
+        """Remove the file: the solve is complete."""
         self.path.unlink(missing_ok=True)

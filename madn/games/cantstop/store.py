@@ -71,11 +71,10 @@ class Encoder:
 
     def rows(self, contents: Contents) -> Mapping[str, Iterable[Row]]:
         """The rows of each table of the catalogue."""
-        columns = ("first", "file", "offset", "length", "digest")
         return contents.common_rows() | {
             "cantstop": [{"name": name, "value": value} for name, value in asdict(self.game).items()],
             "blocks": (
-                {"block": number, "count": block.positions} | {name: getattr(block, name) for name in columns}
+                {"block": number, "first": block.first, **block.frame_row(), "digest": block.digest}
                 for number, block in enumerate(contents.blocks)
             ),
         }

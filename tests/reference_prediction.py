@@ -1,56 +1,29 @@
-"""Predicting a value from the same board with one piece a square further on.
-
-Inside a profile the arrangements of the other side's main squares come one after the other (a row), and rows
-follow each other by the rank of the own main squares. In the string of a combination (docs/format.md) piece 1
-has the lowest place and moves fastest. Where piece j stands on place q, the C(q, j - 1) arrangements of the
-pieces below it are neighbours: a chunk. The first C(q - 1, j - 1) of them leave place q - 1 free, and the
-chunk before is exactly these with piece j on q - 1. So one subtraction of arrays predicts a chunk from it.
-
-Done for each piece of both sides this leaves only what depends on all of them together, which is small.
-This is the plain version; `madn.store._blocks` does the same, compiled.
-"""
+"""The prediction of `madn.store._blocks` in plain numpy: slow and obviously right."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import comb
 from typing import Any
 
 from numpy.typing import NDArray
 
-from madn.rules import Rules
+from madn.store.blocks import ProfileSlice
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Where a block lies in its profile: main squares, pieces on them, the rank of its first value."""
-
-    squares: int
-    own: int
-    other: int
-    first: int
-
-
-def layout(rules: Rules, profile: tuple[int, int, int, int], first_rank: int) -> Layout:
-    """The layout of the block of a profile that begins at a rank."""
-    p1, f1, p2, f2 = profile
-    return Layout(rules.squares, p1 - f1, p2 - f2, first_rank)
-
-
-def subtract(x: NDArray[Any], where: Layout) -> None:
+def subtract(x: NDArray[Any], where: ProfileSlice) -> None:
     """Replace the values of a block, unsigned integers, by what is left when each is predicted."""
     for pairs in _passes(where, len(x)):
         for start, end, lag in reversed(pairs):
             x[start:end] -= x[start - lag : end - lag]
 
 
-def add(x: NDArray[Any], where: Layout) -> None:
+def add(x: NDArray[Any], where: ProfileSlice) -> None:
     """Undo `subtract`."""
     for pairs in reversed(_passes(where, len(x))):
         for start, end, lag in pairs:
             x[start:end] += x[start - lag : end - lag]
 
 
-def _passes(where: Layout, count: int) -> list[list[tuple[int, int, int]]]:
+def _passes(where: ProfileSlice, count: int) -> list[list[tuple[int, int, int]]]:
     """For each piece: all (start, end, lag) with x[start:end] predicted from `lag` before, ascending."""
     first, end = where.first, where.first + count
     row = comb(where.squares - where.own, where.other)
