@@ -68,7 +68,7 @@ def test_optimal_plays_the_same_games_without_a_table(tmp_path, monkeypatch) -> 
     start, results = Board.start(SMALL), []
     with madn.open_database(solved) as values, madn.open_database(policy) as moves:
         for database, largest in ((values, 10**9), (values, 1), (moves, 10**9)):
-            monkeypatch.setattr("madn.match.TABLE_POSITIONS", largest)
+            monkeypatch.setattr("madn.match.TABLE_BYTES", largest)
             optimal = OptimalPlayer(database)
             assert (compiled(optimal, SMALL) is not None) == (not results)
             results.append(simulate(optimal, PLAYERS["random"], start, 30, seed=4))
