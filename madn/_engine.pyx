@@ -53,7 +53,7 @@ cdef class Engine:
     cdef readonly double tie
     cdef object reader
     cdef bint values             # stored, or only best moves
-    cdef const double[::1] table # all values by ID, if they are in memory
+    cdef const double[::1] table  # all values by ID, if they are in memory
 
     def __cinit__(self, reader, double tie):
         self.reader, self.game, self.tie, self.values = reader, reader.game, tie, not reader.policy

@@ -192,7 +192,9 @@ class Database:
     def _masks(self, board: Board | str) -> Masks:
         board = as_board(board, self._rules)
         if board.rules != self._rules:
-            raise RulesMismatchError(f"the board is of {board.rules}, the database {self.path} of {self._rules}")
+            raise RulesMismatchError(
+                f"board '{board}' is for {board.rules}; the database {self.path} holds {self._rules}"
+            )
         return board.masks
 
     def _values(self, options: list[Option]) -> tuple[MoveValue, ...]:
