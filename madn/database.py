@@ -63,8 +63,8 @@ class Analysis:
 def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: int = CACHE_BYTES) -> "Database":
     """Open a database; without a path the small one, of two pieces, that comes with the package.
 
-    Only the catalogue is read now. Blocks are read when they are asked for, and at most `cache_bytes` of
-    decoded ones are kept.
+    Only the catalogue is read now. Blocks are read when they are needed, and at most `cache_bytes` of decoded ones
+    stay in memory.
     """
     if path is None:
         path = str(resources.files("madn") / "data" / EMBEDDED)
@@ -72,14 +72,14 @@ def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: in
 
 
 class Database:
-    """A solved game that can be asked. Threads may share one; `with` closes it.
+    """A solved game to query. Threads may share one; `with` closes it. A board may be given as its text.
 
-    Moves are compared by the mover's winning probability. Between equal ones the move that starts on the
-    highest square, of the piece furthest along, comes first. Equal are those that differ by no more than what
-    storing a number may change (1e-12 in `float64`, 2**-29 in `fixed32`; rounded values: not at all).
+    The mover's winning probability decides which move is best. Moves within `tie` of the largest are equal (1e-12 in
+    `float64`, 2**-29 in `fixed32`, 0 for rounded values): of those the one that starts on the highest square, of the
+    piece furthest along, is best. The others follow by descending probability, then by descending start.
 
-    A database may store the best moves only. It then knows no winning probabilities: `win` and `win_many` raise
-    `NoValuesError`, `get_win` gives its default, and every `.win` in an answer is None.
+    A database may store the best moves only. Then `win` and `win_many` raise `NoValuesError`, `get_win` returns its
+    default, and every `.win` in an answer is None. `engine` gives the same answers as numbers, from masks.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> None:
@@ -171,7 +171,7 @@ class Database:
         return self._reader.wins(self._ids(boards))
 
     def info(self) -> dict[str, Any]:
-        """What is in the database and how it was made; everything in it can go into JSON."""
+        """What is in the database and where it comes from, ready for JSON."""
         catalogue = self._catalogue
         blocks, positions = self._reader.totals()
         files = [CATALOGUE, SUMS, *(file.name for file in catalogue.files)]

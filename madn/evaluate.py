@@ -1,8 +1,8 @@
 """The exact result of two players against each other, from every position: no games, no chance.
 
-The sweeps are those of the solver with the choice of a move replaced by what the player takes: component after
-component of finish zones, most advanced first, each until it settles (`madn/_evaluate.pyx`). A player `None` answers
-the other one as well as possible: its result says how much the other can be exploited.
+The sweeps are those of the solver, with what the player takes in place of the best move: component after component of
+finish zones, most advanced first, each until it has converged (`madn/_evaluate.pyx`). A player `None` answers the other
+one as well as possible: its result says how far the other can be exploited.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,7 +32,7 @@ FINE_TOLERANCE, COARSE_TOLERANCE = 1e-14, 2e-9
 MOST_SWEEPS = 2000
 PARALLEL = 100_000  # pairs of states that are worth starting threads for
 BITS = 4  # for the moves of one roll in a set of moves, as in the kernel
-PYTHON_POSITIONS = 1_000_000  # a player that only Python can ask is asked for every position and roll
+PYTHON_POSITIONS = 1_000_000  # a player that is not compiled is called for every position and roll
 
 Matrix = NDArray[Any]
 Progress = Callable[[float, str], None]
@@ -233,7 +233,7 @@ BEST = "best"  # the name of the player None
 
 
 def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | None:
-    """What fills the sets of moves: a compiled player, or one that Python asks."""
+    """Who fills the sets of moves: the compiled player, or the player itself where there is none."""
     if player is None:
         return None
     fast = compiled(player, rules)
@@ -246,7 +246,7 @@ def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | N
 
 
 class _Work:
-    """The components that are solved, and how to solve the next one."""
+    """The components solved so far, and how to solve the next one."""
 
     def __init__(
         self,
@@ -326,11 +326,11 @@ class _Work:
             return sets
         for i, j in np.argwhere(self.sides[f].facing[:, None] & self.sides[g].masks[None, :] == 0).tolist():
             masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
-            sets[i * len(b) + j] = _asked(chooser, Board.from_masks(*masks, self.rules))
+            sets[i * len(b) + j] = _taken(chooser, Board.from_masks(*masks, self.rules))
         return sets
 
 
-def _asked(player: Player, board: Board) -> int:
+def _taken(player: Player, board: Board) -> int:
     """The moves a player takes for each roll, as bits."""
     bits = 0
     for roll in ROLLS:

@@ -1,4 +1,4 @@
-"""Games between two players: simulated, compiled where both players are, in plain Python otherwise.
+"""Simulated games between two players: compiled if both players are, in plain Python otherwise.
 
 Game g of a seed is the same game whoever computes it and on any number of threads: its die is a splitmix64 generator
 of its own, and a player that draws lots draws them from the same generator.
@@ -67,7 +67,7 @@ def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, 
 
 
 def compiled(player: Player, rules: Rules) -> CompiledPlayer | None:
-    """The player for the kernels, or None if only Python can ask it."""
+    """The player for the kernels, or None if there is no compiled form of it."""
     if isinstance(player, RulePlayer):
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
@@ -122,7 +122,7 @@ class Result:
 
     @property
     def first_wins(self) -> float:
-        """The part of the games that the first player won."""
+        """The fraction of the games that the first player won."""
         return self.wins / self.games
 
     @property
@@ -132,7 +132,7 @@ class Result:
         return sqrt(p * (1 - p) / self.games)
 
     def agrees(self, probability: float, games: int = 0, errors: float = 4.0) -> bool:
-        """Whether a probability (or a part of as many `games`) is within this many standard errors."""
+        """Whether a probability (or a fraction of as many `games`) is within this many standard errors."""
         own = self.standard_error
         both = sqrt(own**2 + own**2 * self.games / games) if games else own
         return abs(self.first_wins - probability) <= errors * both

@@ -3,7 +3,7 @@
     PLAYERS["fpoc"].choose(board, roll)      # a Move
 
 A player is an object with `name`, `description` and `choices(board, roll)`: the moves it plays, each with the same
-probability. Most players are lists of rules, in Python or in a text file (`read_player`); a function makes one too
+probability. Most players are lists of rules, in Python or in a text file (`read_player`); a function will do too
 (`FunctionPlayer`).
 """
 

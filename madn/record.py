@@ -1,4 +1,4 @@
-"""A game as people keep it: a plain text with the rules, the players, every roll and move, and comments.
+"""The record of a game: a plain text with the rules, the players, every roll and move, and comments.
 
     madn game
     pieces: 2
@@ -55,7 +55,7 @@ class Ply:
 class Record:
     """A game: who plays, the board it starts from (the first player is to move), and what was rolled and moved.
 
-    Making one checks every move; IllegalMoveError says which is wrong.
+    Every move is checked; IllegalMoveError says which one is wrong.
     """
 
     start: Board

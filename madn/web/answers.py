@@ -22,7 +22,7 @@ from madn.store.records import SUMS
 
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
 CACHED_ANSWERS = 8192  # about 2 kB each
-CACHED_SIDES = 1 << 16  # sides whose text is kept
+CACHED_SIDES = 1 << 16  # sides whose text is cached
 
 
 class Answer(NamedTuple):
@@ -43,7 +43,7 @@ def encoded(answer: object) -> bytes:
 
 
 class Served:
-    """One database as it is served: its name, its version, and the answers it gave last.
+    """One database as it is served: its name, its version, and its latest answers.
 
     The version changes when the database does; an answer of one version never changes. `at_hand` says that all
     values fit into memory, so that an answer, after the first few, waits for no disk.
