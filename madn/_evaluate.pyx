@@ -101,7 +101,10 @@ cdef class Component:
         cdef const int8_t[::1] kind = side.kind, end = side.end
         cdef const int16_t[:, ::1] turn = side.turn
         cdef const uint32_t[::1] bits
-        cdef int64_t n = len(masks), i
+        cdef int64_t n = len(side.masks), i
+        for name, array in vars(side).items():
+            if array is None:
+                raise ValueError(f"{name} is missing")
         if n == 0 or len(faced) != n or without.shape[0] != n or without.shape[1] != self.pieces \
                 or len(first) != DIE * n + 1 or turn.shape[0] != n or turn.shape[1] != 4:
             raise ValueError(f"the tables of a side of {n} states do not have its shape")
@@ -175,8 +178,8 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
         if A.facing[a] & B.masks[b]:
             continue
         at = a * n + b
-        own = row_moves(A, B, P, a, b, at)
-        other = column_moves(A, B, P, a, b, at)
+        own = after_moves(A, B, P, a, b, at, True)
+        other = after_moves(B, A, P, b, a, at, False)
         q = B.turn + 4 * b
         x, y = load(L, at), load(R, at)
         if examine:
@@ -210,53 +213,33 @@ cdef inline double chosen(const double* values, int count, uint32_t taken, bint 
     return total / number
 
 
-cdef double row_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at) noexcept nogil:
-    """The sum over the rolls with a move of what A makes of them."""
+cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at,
+                               bint rows) noexcept nogil:
+    """The sum over the rolls with a move of the row player's chance after what the mover A takes on its state a.
+
+    With `rows` the mover is the row player, who makes it large, otherwise the column player, who makes it small.
+    """
     cdef double values[MAX_CHOICES]
     cdef double total = 0
     cdef uint64_t foes = B.facing[b]
     cdef uint32_t sets = A.sets[at] if A.sets != NULL else 0, taken
     cdef int roll, k, count, end, kind
-    cdef int64_t o, column
-    for roll in range(DIE):
-        o = A.first[DIE * a + roll]
-        count = A.first[DIE * a + roll + 1] - <int>o
+    cdef int64_t o, other, cell
+    for roll in range(1, DIE + 1):
+        o = A.first[DIE * a + roll - 1]
+        count = A.first[DIE * a + roll] - <int>o
         if count == 0:
             continue
-        taken = (sets >> (BITS * roll)) & 15
+        taken = (sets >> (BITS * (roll - 1))) & 15
         for k in range(count):
             if A.sets != NULL and count > 1 and not (taken >> k) & 1:
                 continue
-            end, kind, column = A.end[o + k], A.kind[o + k], b
+            end, kind, other = A.end[o + k], A.kind[o + k], b
             if (foes >> end) & 1:
-                column = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
-            values[k] = load(&A.to[rolls_again(roll + 1)][kind], A.row[o + k] * A.columns[kind] + column)
-        total += chosen(values, count, taken, A.sets == NULL, True)
-    return total
-
-
-cdef double column_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at) noexcept nogil:
-    """The sum over the rolls with a move of what B leaves to A."""
-    cdef double values[MAX_CHOICES]
-    cdef double total = 0
-    cdef uint64_t foes = A.facing[a]
-    cdef uint32_t sets = B.sets[at] if B.sets != NULL else 0, taken
-    cdef int roll, k, count, end, kind
-    cdef int64_t o, row
-    for roll in range(DIE):
-        o = B.first[DIE * b + roll]
-        count = B.first[DIE * b + roll + 1] - <int>o
-        if count == 0:
-            continue
-        taken = (sets >> (BITS * roll)) & 15
-        for k in range(count):
-            if B.sets != NULL and count > 1 and not (taken >> k) & 1:
-                continue
-            end, kind, row = B.end[o + k], B.kind[o + k], a
-            if (foes >> end) & 1:
-                row = A.without[a * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
-            values[k] = load(&B.to[rolls_again(roll + 1)][kind], row * B.columns[kind] + B.row[o + k])
-        total += chosen(values, count, taken, B.sets == NULL, False)
+                other = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
+            cell = A.row[o + k] * A.columns[kind] + other if rows else other * A.columns[kind] + A.row[o + k]
+            values[k] = load(&A.to[rolls_again(roll)][kind], cell)
+        total += chosen(values, count, taken, A.sets == NULL, rows)
     return total
 
 
@@ -288,8 +271,8 @@ cdef int _check_states(const GameTables* game, const uint64_t[::1] states) excep
     return 0
 
 
-def fill(CompiledPlayer player not None, const uint64_t[::1] a_states, const uint64_t[::1] b_states,
-         bint column_moves, uint32_t[::1] out, int threads):
+def fill(CompiledPlayer player not None, const uint64_t[::1] a_states not None, const uint64_t[::1] b_states not None,
+         bint column_moves, uint32_t[::1] out not None, int threads):
     """The sets of moves a player takes on every pair of states (whole masks), as the row or the column player."""
     cdef const GameTables* game = &player.game.tables
     cdef int64_t a, rows = len(a_states), n = len(b_states)

@@ -75,22 +75,9 @@ def analyse_game(record: Record, database: Database) -> GameReview:
         choices[mover] += len(options) > 1
         best = played if played.win == options[0].win else options[0]
         if best.win is None or played.win is None:
-            raise NoValuesError(
-                f"{database.path}: stores best moves only; to judge a game winning probabilities are needed"
-            )
-        reviews.append(
-            MoveReview(
-                number,
-                mover,
-                str(board),
-                ply.roll,
-                ply.move,
-                best.move,
-                before,
-                best.win - before,
-                best.win - played.win,
-            )
-        )
+            raise NoValuesError(f"{database.path} stores best moves only; a review needs winning probabilities")
+        luck, cost = best.win - before, best.win - played.win
+        reviews.append(MoveReview(number, mover, str(board), ply.roll, ply.move, best.move, before, luck, cost))
 
     def side(who: Literal["first", "second"], name: str) -> SideReview:
         own = [review for review in reviews if review.mover == who]

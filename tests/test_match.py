@@ -278,6 +278,10 @@ def cut(name: str) -> Callable[[SideTables], SideTables]:
     return lambda side: replace(side, **{name: np.ascontiguousarray(getattr(side, name)[:-1])})
 
 
+def missing(name: str) -> Callable[[SideTables], SideTables]:
+    return lambda side: replace(side, **{name: None})  # type: ignore[arg-type]
+
+
 def test_a_component_is_swept_if_its_tables_fit() -> None:
     whole = component()
     assert 0 < whole.sweep(0, whole.columns, 2, False) <= 1
@@ -287,6 +291,7 @@ def test_a_component_is_swept_if_its_tables_fit() -> None:
     "wrong",
     [
         *(cut(name) for name in ("masks", "facing", "without", "first", "kind", "row", "end", "turn")),
+        *(missing(name) for name in ("facing", "without", "first", "kind", "row", "end", "turn")),
         *(changed("without", (0, 0), value) for value in (-1, 10**6)),
         *(changed("first", at, value) for at, value in ((0, 1), (5, 10**6), (5, -(10**6)), (-1, 10**6))),
         *(changed("kind", 0, value) for value in (-1, 2, 127)),
@@ -340,6 +345,9 @@ def test_the_states_that_a_player_is_asked_about_are_checked() -> None:
         for a, b in ((states, good), (good, states)):
             with pytest.raises(ValueError, match="not a side"):
                 fill(player, a, b, False, np.zeros(2, np.uint32), 1)
+    for arrays in ((None, good), (good, None)):
+        with pytest.raises(TypeError, match="None"):
+            fill(player, *arrays, False, np.zeros(4, np.uint32), 1)  # type: ignore[arg-type]
     for out, threads in ((3, 1), (4, 0)):
         with pytest.raises(ValueError, match="sets"):
             fill(player, good, good, False, np.zeros(out, np.uint32), threads)

@@ -203,7 +203,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_unknown_players_are_named_with_the_known_ones() -> None:
     with pytest.raises(InvalidPlayerError, match="no player 'chess'; the players are optimal, random"):
         find_player("chess", TWO)
-    with pytest.raises(RulesMismatchError, match="pieces=2"):
+    with pytest.raises(RulesMismatchError, match="for 4 pieces, 40 squares; this one holds 2 pieces, 40 squares"):
         find_player("optimal", Rules())
     with madn.open_database() as db:
         assert isinstance(find_player("optimal", TWO, db), OptimalPlayer)

@@ -346,11 +346,6 @@ WRONG_CALLS = {
         GAME, FIRST, b"12345", np.broadcast_to(CHOICES, (3, 6))
     ),
     "decode: ID that overflows": lambda: _policy.decode_into(GAME, HUGE - 1, b"12345", CHOICES.copy()),
-    "options: no game": lambda: _successors.options(None, 1, 1, 1),
-    "options: roll 7": lambda: _successors.options(GAME, 1, 1, 7),
-    "options: square out of range": lambda: _successors.options(GAME, 1 << 63, 1, 1),
-    "options: both on one square": lambda: _successors.options(GAME, 1, 1 << 4, 1),
-    "options: too many pieces": lambda: _successors.options(GAME, 7, 0, 1),
     "successors: no room": lambda: _successors.successors(GAME, 0, None),
     "successors: other shape": lambda: _successors.successors(GAME, 0, np.zeros((3, 6, 3), np.int64)),
     "successors: negative ID": lambda: _successors.successors(GAME, -1, IDS.copy()),
