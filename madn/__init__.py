@@ -11,47 +11,76 @@ from madn.errors import (
     FormatVersionError,
     IllegalMoveError,
     InvalidBoardError,
+    InvalidPlayerError,
+    InvalidRecordError,
     InvalidRulesError,
     MadnError,
     MissingBlockError,
+    MissingDatabaseError,
     NoValuesError,
+    OutputError,
     ResourceError,
     RulesMismatchError,
 )
 from madn.rules import Rules
 
 if TYPE_CHECKING:
-    from madn.database import open_database
+    from madn.database import Analysis, Database, open_database
+    from madn.ranking import rank, rank_many, unrank, unrank_many
 
 __version__: str
 
+LAZY = {  # what takes time to import (numpy and more), and the module it comes from
+    "Analysis": "madn.database",
+    "Database": "madn.database",
+    "open_database": "madn.database",
+    "rank": "madn.ranking",
+    "rank_many": "madn.ranking",
+    "unrank": "madn.ranking",
+    "unrank_many": "madn.ranking",
+}
+
 __all__ = [
+    "Analysis",
     "Board",
     "CorruptBlockError",
+    "Database",
     "FormatVersionError",
     "IllegalMoveError",
     "InvalidBoardError",
+    "InvalidPlayerError",
+    "InvalidRecordError",
     "InvalidRulesError",
     "MadnError",
     "MissingBlockError",
+    "MissingDatabaseError",
     "Move",
     "NoValuesError",
+    "OutputError",
     "ResourceError",
     "Rules",
     "RulesMismatchError",
     "__version__",
     "open_database",
+    "rank",
+    "rank_many",
+    "unrank",
+    "unrank_many",
 ]
 
 
 def __getattr__(name: str) -> object:
-    """Look up what costs time to import only when it is asked for."""
+    """Import what costs time only when it is used."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("madn")
-    if name == "open_database":
-        from madn.database import open_database
+    if name in LAZY:
+        from importlib import import_module
 
-        return open_database
+        return getattr(import_module(LAZY[name]), name)
     raise AttributeError(f"module 'madn' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

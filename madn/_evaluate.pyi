@@ -1,24 +1,27 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn._players import CompiledPlayer
+from madn.evaluate import SideTables
+
+Exit = tuple[NDArray[Any], NDArray[Any], int]
 
 class Component:
     columns: int
     def __init__(
         self,
         pieces: int,
-        a: Mapping[str, Any],
-        b: Mapping[str, Any],
+        a: SideTables,
+        b: SideTables,
         L: NDArray[Any],
         R: NDArray[Any],
-        a_exits: Sequence[tuple[NDArray[Any], NDArray[Any], int]],
-        b_exits: Sequence[tuple[NDArray[Any], NDArray[Any], int]],
-        a_policy: NDArray[np.uint32] | None,
-        b_policy: NDArray[np.uint32] | None,
+        a_exits: Sequence[Exit],
+        b_exits: Sequence[Exit],
+        a_sets: NDArray[np.uint32] | None,
+        b_sets: NDArray[np.uint32] | None,
     ) -> None: ...
     def sweep(self, begin: int, end: int, threads: int, examine: bool) -> float: ...
 

@@ -45,17 +45,17 @@ cdef inline void store(const Values* values, int64_t at, double win) noexcept no
 
 cdef Values values_of(array):
     """The values in a numpy array."""
-    cdef Values found
+    cdef Values values
     cdef double[::1] fine
     cdef uint32_t[::1] coarse
-    found.fine, found.coarse = NULL, NULL
+    values.fine, values.coarse = NULL, NULL
     if array.dtype.itemsize == 8:
         fine = array
-        found.fine = &fine[0]
+        values.fine = &fine[0]
     else:
         coarse = array
-        found.coarse = &coarse[0]
-    return found
+        values.coarse = &coarse[0]
+    return values
 
 
 cdef struct Table:       # one side
@@ -70,44 +70,75 @@ cdef struct Table:       # one side
     const int16_t* turn          # [state][4]: total, unit, wait and again of madn.rules.Turn
     Values to[2][MOST_EXITS]     # [1 for a 6][kind]: where a move leads; kind 0 stays in this component
     int64_t columns[MOST_EXITS]  # columns of those matrices
-    const uint32_t* policy       # [a][b], six sets of BITS bits; NULL: the best move
+    const uint32_t* sets         # [a][b], six sets of BITS bits; NULL: the best move
 
 
 cdef class Component:
-    """One pair of finish zones."""
+    """One pair of finish zones; `a` and `b` are the `SideTables` of madn/evaluate.py, everything is checked here."""
     cdef Table a, b
     cdef Values L, R
     cdef int pieces
     cdef readonly int64_t columns
-    cdef object kept             # what the pointers point into
+    cdef list arrays             # what the pointers point into
 
-    def __cinit__(self, int pieces, a, b, L, R, a_exits, b_exits, a_policy, b_policy):
-        self.pieces, self.columns = pieces, b["size"]
-        self.kept = [L, R]
+    def __cinit__(self, int pieces, a, b, L, R, a_exits, b_exits, a_sets, b_sets):
+        cdef int64_t rows = len(a.masks), columns = len(b.masks)
+        if not 1 <= pieces <= BITS:
+            raise ValueError(f"1 to {BITS} pieces, not {pieces}")
+        if not len(L) == len(R) == rows * columns or L.dtype != R.dtype:
+            raise ValueError(f"{len(L)} and {len(R)} values for {rows} times {columns} states")
+        self.pieces, self.columns = pieces, columns
+        self.arrays = [L, R]
         self.L, self.R = values_of(L), values_of(R)
-        self._table(&self.a, a, [(R, L, b["size"]), *a_exits], a_policy)
-        self._table(&self.b, b, [(L, R, b["size"]), *b_exits], b_policy)
+        self._table(&self.a, a, [(R, L, columns), *a_exits], a_sets, columns, True)
+        self._table(&self.b, b, [(L, R, columns), *b_exits], b_sets, rows, False)
 
-    cdef int _table(self, Table* t, side, exits, policy) except -1:
-        cdef const uint64_t[::1] masks = side["masks"], facing = side["facing"]
-        cdef const int32_t[:, ::1] without = side["without"]
-        cdef const int32_t[::1] first = side["first"], row = side["row"]
-        cdef const int8_t[::1] kind = side["kind"], end = side["end"]
-        cdef const int16_t[:, ::1] turn = side["turn"]
-        cdef const uint32_t[::1] sets
-        if len(exits) > MOST_EXITS or self.pieces > BITS:
-            raise ValueError("the game is too large")
-        t.size = len(masks)
-        t.masks, t.facing, t.without = &masks[0], &facing[0], &without[0, 0]
+    cdef int _table(self, Table* t, side, list exits, sets, int64_t others, bint rows_move) except -1:
+        """Set the pointers of one side; `others` is the number of states of the other one."""
+        cdef const uint64_t[::1] masks = side.masks, faced = side.facing
+        cdef const int32_t[:, ::1] without = side.without
+        cdef const int32_t[::1] first = side.first, row = side.row
+        cdef const int8_t[::1] kind = side.kind, end = side.end
+        cdef const int16_t[:, ::1] turn = side.turn
+        cdef const uint32_t[::1] bits
+        cdef int64_t n = len(side.masks), i
+        for name, array in vars(side).items():
+            if array is None:
+                raise ValueError(f"{name} is missing")
+        if n == 0 or len(faced) != n or without.shape[0] != n or without.shape[1] != self.pieces \
+                or len(first) != DIE * n + 1 or turn.shape[0] != n or turn.shape[1] != 4:
+            raise ValueError(f"the tables of a side of {n} states do not have its shape")
+        if first[0] != 0 or not len(kind) == len(row) == len(end) == first[DIE * n]:
+            raise ValueError(f"{len(kind)} kinds, {len(row)} rows and {len(end)} ends for {first[DIE * n]} moves")
+        for i in range(DIE * n):
+            if not 0 <= first[i + 1] - first[i] <= self.pieces:
+                raise ValueError(f"state {i // DIE}, roll {i % DIE + 1}: {first[i + 1] - first[i]} moves")
+        for i in range(n):
+            if madn_popcount(faced[i]) > self.pieces or turn[i, TOTAL] <= turn[i, AGAIN]:
+                raise ValueError(f"state {i}: not a state with a turn of this game")
+        _check_range("without", side.without, n)
+        _check_range("kind", side.kind, len(exits))
+        _check_range("end", side.end, 64)
+        if len(exits) > MOST_EXITS:
+            raise ValueError(f"{len(exits)} finish zones after one, at most {MOST_EXITS} fit")
+        t.size = n
+        t.masks, t.facing, t.without = &masks[0], &faced[0], &without[0, 0]
         t.first, t.kind, t.row, t.end = &first[0], &kind[0], &row[0], &end[0]
         t.turn = &turn[0, 0]
         for k, (after, again, columns) in enumerate(exits):
+            reached = side.row[side.kind == k]
+            most = int(reached.max(initial=0))
+            last = most * columns + others - 1 if rows_move else (others - 1) * columns + most
+            if columns < 0 or reached.min(initial=0) < 0 or last >= min(len(after), len(again)):
+                raise ValueError(f"exit {k}: row {most} with {columns} columns is outside of {len(after)} values")
             t.to[0][k], t.to[1][k], t.columns[k] = values_of(after), values_of(again), columns
-        t.policy = NULL
-        if policy is not None:
-            sets = policy
-            t.policy = &sets[0]
-        self.kept.append((side, exits, policy))
+        t.sets = NULL
+        if sets is not None:
+            bits = sets
+            if len(bits) != n * others:
+                raise ValueError(f"{len(bits)} sets of moves for {n} times {others} states")
+            t.sets = &bits[0]
+        self.arrays.append((side, exits, sets))
         return 0
 
     def sweep(self, int64_t begin, int64_t end, int threads, bint examine):
@@ -117,6 +148,8 @@ cdef class Component:
         """
         cdef int64_t i
         cdef double most = 0
+        if not 0 <= begin <= end <= self.a.size or threads < 1:
+            raise ValueError(f"rows {begin} to {end} of {self.a.size} on {threads} threads")
         cdef double* change = <double*>calloc(max(end - begin, 1), sizeof(double))
         if change == NULL:
             raise MemoryError
@@ -127,6 +160,11 @@ cdef class Component:
             most = max(most, change[i])
         free(change)
         return most
+
+
+def _check_range(name, array, limit):
+    if array.size and not 0 <= array.min() <= array.max() < limit:
+        raise ValueError(f"{name}: {array.min()} to {array.max()}, expected 0 to {limit - 1}")
 
 
 cdef double pass_row(const Table* A, const Table* B, const Values* L, const Values* R, int P, int64_t a,
@@ -140,8 +178,8 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
         if A.facing[a] & B.masks[b]:
             continue
         at = a * n + b
-        own = row_moves(A, B, P, a, b, at)
-        other = column_moves(A, B, P, a, b, at)
+        own = after_moves(A, B, P, a, b, at, True)
+        other = after_moves(B, A, P, b, a, at, False)
         q = B.turn + 4 * b
         x, y = load(L, at), load(R, at)
         if examine:
@@ -175,53 +213,33 @@ cdef inline double chosen(const double* values, int count, uint32_t taken, bint 
     return total / number
 
 
-cdef double row_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at) noexcept nogil:
-    """The sum over the rolls with a move of what A makes of them."""
+cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at,
+                               bint rows) noexcept nogil:
+    """The sum over the rolls with a move of the row player's chance after what the mover A takes on its state a.
+
+    With `rows` the mover is the row player, who makes it large, otherwise the column player, who makes it small.
+    """
     cdef double values[MAX_CHOICES]
     cdef double total = 0
     cdef uint64_t foes = B.facing[b]
-    cdef uint32_t sets = A.policy[at] if A.policy != NULL else 0, taken
+    cdef uint32_t sets = A.sets[at] if A.sets != NULL else 0, taken
     cdef int roll, k, count, end, kind
-    cdef int64_t o, column
-    for roll in range(DIE):
-        o = A.first[DIE * a + roll]
-        count = A.first[DIE * a + roll + 1] - <int>o
+    cdef int64_t o, other, cell
+    for roll in range(1, DIE + 1):
+        o = A.first[DIE * a + roll - 1]
+        count = A.first[DIE * a + roll] - <int>o
         if count == 0:
             continue
-        taken = (sets >> (BITS * roll)) & 15
+        taken = (sets >> (BITS * (roll - 1))) & 15
         for k in range(count):
-            if A.policy != NULL and count > 1 and not (taken >> k) & 1:
+            if A.sets != NULL and count > 1 and not (taken >> k) & 1:
                 continue
-            end, kind, column = A.end[o + k], A.kind[o + k], b
+            end, kind, other = A.end[o + k], A.kind[o + k], b
             if (foes >> end) & 1:
-                column = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
-            values[k] = load(&A.to[rolls_again(roll + 1)][kind], A.row[o + k] * A.columns[kind] + column)
-        total += chosen(values, count, taken, A.policy == NULL, True)
-    return total
-
-
-cdef double column_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at) noexcept nogil:
-    """The sum over the rolls with a move of what B leaves to A."""
-    cdef double values[MAX_CHOICES]
-    cdef double total = 0
-    cdef uint64_t foes = A.facing[a]
-    cdef uint32_t sets = B.policy[at] if B.policy != NULL else 0, taken
-    cdef int roll, k, count, end, kind
-    cdef int64_t o, row
-    for roll in range(DIE):
-        o = B.first[DIE * b + roll]
-        count = B.first[DIE * b + roll + 1] - <int>o
-        if count == 0:
-            continue
-        taken = (sets >> (BITS * roll)) & 15
-        for k in range(count):
-            if B.policy != NULL and count > 1 and not (taken >> k) & 1:
-                continue
-            end, kind, row = B.end[o + k], B.kind[o + k], a
-            if (foes >> end) & 1:
-                row = A.without[a * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
-            values[k] = load(&B.to[rolls_again(roll + 1)][kind], row * B.columns[kind] + B.row[o + k])
-        total += chosen(values, count, taken, B.policy == NULL, False)
+                other = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
+            cell = A.row[o + k] * A.columns[kind] + other if rows else other * A.columns[kind] + A.row[o + k]
+            values[k] = load(&A.to[rolls_again(roll)][kind], cell)
+        total += chosen(values, count, taken, A.sets == NULL, rows)
     return total
 
 
@@ -245,12 +263,23 @@ cdef void fill_row(const Chooser* chooser, const uint64_t* movers, const uint64_
         out[a * n + b] = sets
 
 
-def fill(CompiledPlayer player not None, const uint64_t[::1] a_states, const uint64_t[::1] b_states,
-         bint column_moves, uint32_t[::1] out, int threads):
+cdef int _check_states(const GameTables* game, const uint64_t[::1] states) except -1:
+    cdef Py_ssize_t i
+    for i in range(len(states)):
+        if states[i] >> (game.squares + game.pieces) or madn_popcount(states[i]) > game.pieces:
+            raise ValueError(f"states[{i}] = {states[i]:#x} is not a side of {game.pieces} pieces")
+    return 0
+
+
+def fill(CompiledPlayer player not None, const uint64_t[::1] a_states not None, const uint64_t[::1] b_states not None,
+         bint column_moves, uint32_t[::1] out not None, int threads):
     """The sets of moves a player takes on every pair of states (whole masks), as the row or the column player."""
+    cdef const GameTables* game = &player.game.tables
     cdef int64_t a, rows = len(a_states), n = len(b_states)
-    if len(out) != rows * n or rows == 0 or n == 0 or threads < 1 or player.game.tables.pieces > BITS:
+    if len(out) != rows * n or rows == 0 or n == 0 or threads < 1 or game.pieces > BITS:
         raise ValueError(f"{len(out)} sets for {rows} times {n} states, {threads} threads")
+    _check_states(game, a_states)
+    _check_states(game, b_states)
     cdef const uint64_t* movers = &b_states[0] if column_moves else &a_states[0]
     cdef const uint64_t* others = &a_states[0] if column_moves else &b_states[0]
     cdef const Chooser* chooser = &player.chooser

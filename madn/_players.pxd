@@ -115,7 +115,7 @@ cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const O
     cdef uint64_t foes
     cdef int i, k, value, most = 0
     cdef double wins[MAX_CHOICES]
-    if n == 1:
+    if n < 2:
         return 1
     if c.values != NULL or c.coarse != NULL:
         for k in range(n):
@@ -142,4 +142,4 @@ cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const O
 cdef class CompiledPlayer:
     cdef Chooser chooser
     cdef readonly Game game
-    cdef object kept          # what the pointers point into
+    cdef object values        # what the pointers of the chooser point into

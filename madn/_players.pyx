@@ -1,9 +1,11 @@
 """Players for the kernels: what `madn.players` chooses, without Python."""
 
+import numpy as np
+
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memset
 
-from madn._core cimport DIE, MAX_CHOICES, Game, OwnMove, is_position, own_moves
+from madn._core cimport DIE, MAX_CHOICES, Game, OwnMove, finished, is_position, own_moves
 
 RULES = MOST_RULES
 FEATURES = FEATURE_COUNT
@@ -33,26 +35,27 @@ cdef class CompiledPlayer:
             self.chooser.sign[i] = sign
         if values is None:
             return
-        if len(values) != game.tables.positions:
-            raise ValueError(f"{len(values)} values for a game of {game.tables.positions} positions")
+        if not isinstance(values, np.ndarray) or values.shape != (game.tables.positions,):
+            shape = getattr(values, "shape", type(values).__name__)
+            raise ValueError(f"values: {shape}, expected an array of {game.tables.positions}, one for each position")
         self.chooser.tie = tie
-        if values.dtype.itemsize == 8:
+        if values.dtype == np.float64:
             fine = values
             self.chooser.values = &fine[0]
         else:
             coarse = values
             self.chooser.coarse = &coarse[0]
-        self.kept = values
+        self.values = values
 
     def choices(self, uint64_t own, uint64_t other, int roll):
-        """The moves taken on a board, as (start, end) with -1 for the box; none for a lost roll."""
+        """The moves taken on a board, as (start, end) with -1 for the box; none for a lost roll or a finished game."""
         cdef OwnMove moves[MAX_CHOICES]
         cdef int n, k
         cdef uint32_t taken
         if not 1 <= roll <= DIE or not is_position(&self.game.tables, own, other):
             raise ValueError(f"{own:#x}, {other:#x}, {roll}: not a position and a roll")
         n = own_moves(&self.game.tables, own, roll, moves)
-        if n == 0:
+        if n == 0 or finished(&self.game.tables, other):
             return []
         taken = choices(&self.chooser, other, roll, moves, n)
         return [(moves[k].start, moves[k].end) for k in range(n) if taken >> k & 1]

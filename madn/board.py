@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, SupportsIndex
 
 from madn import drawing
 from madn.errors import IllegalMoveError, InvalidBoardError
-from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, Rules
+from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, Rules, rolls_again
 
 STANDARD = Rules()
 BOX = "b"
@@ -82,8 +82,7 @@ class Board:
         rules = self.rules
         if not isinstance(rules, Rules):
             raise TypeError(f"rules must be Rules, not {rules!r}")
-        own = _side(self.own, "own", rules)
-        other = _side(self.other, "other", rules)
+        own, other = _side(self.own, "own", rules), _side(self.other, "other", rules)
         object.__setattr__(self, "own", own)
         object.__setattr__(self, "other", other)
         for square in own:
@@ -123,7 +122,12 @@ class Board:
     @property
     def masks(self) -> tuple[int, int]:
         """The squares of the side to move and of the other side as bit masks; inverse of `from_masks`."""
-        return sum(1 << square for square in self.own), sum(1 << square for square in self.other)
+        own = other = 0
+        for square in self.own:
+            own |= 1 << square
+        for square in self.other:
+            other |= 1 << square
+        return own, other
 
     @property
     def winner(self) -> Literal["own", "other"] | None:
@@ -137,7 +141,7 @@ class Board:
 
         A finished game has no legal moves, not even a pass.
         """
-        steps = _checked_roll(roll)
+        steps = checked_roll(roll)
         if self.winner is not None:
             return ()
         boxed = len(self.own) < self.rules.pieces
@@ -151,21 +155,21 @@ class Board:
     def _move(self, start: int | None, end: int) -> Move:
         return Move(start, end, end < self.rules.squares and self.rules.opposite(end) in self.other)
 
-    def after(self, move: Move, roll: SupportsIndex) -> "Board":
+    def after(self, move: Move | str, roll: SupportsIndex) -> "Board":
         """The board that the next player to roll sees: the same side after a 6, the other side otherwise."""
+        move = as_move(move)
         legal = self.legal_moves(roll)
         if not legal:
             raise IllegalMoveError(f"board '{self}': the game is over, there are no moves")
         if move not in legal:
             choices = ", ".join(map(str, legal))
-            shown = move if isinstance(move, Move) else _shown(move)
-            raise IllegalMoveError(f"{shown} is not legal on '{self}' with a {index(roll)}; legal: {choices}")
+            raise IllegalMoveError(f"{move} is not legal on '{self}' with a {index(roll)}; legal: {choices}")
         own, other = set(self.own), set(self.other)
         if move.end is not None:
             own = own - {move.start} | {move.end}
             if move.captures:
                 other = other - {self.rules.opposite(move.end)}
-        if index(roll) == DIE:
+        if rolls_again(index(roll)):
             return Board(tuple(own), tuple(other), self.rules)
         return Board(tuple(other), tuple(own), self.rules)
 
@@ -173,8 +177,9 @@ class Board:
         """Draw the board in plain text, the side to move at the bottom (with `flip`, at the top)."""
         return drawing.ascii_board(self.own, self.other, self.rules, caption=str(self), flip=flip)
 
-    def svg(self, move: Move | None = None, *, flip: bool = False) -> str:
+    def svg(self, move: Move | str | None = None, *, flip: bool = False) -> str:
         """Draw the board as an SVG picture; `move`, a move of the side to move, is marked on it."""
+        move = None if move is None else as_move(move)
         if move is not None and max(move.start or 0, move.end or 0) >= self.rules.goal:
             raise IllegalMoveError(f"{move} leaves the board: its squares are 0 to {self.rules.goal - 1}")
         return drawing.svg_board(
@@ -194,6 +199,16 @@ class Board:
 
     def __repr__(self) -> str:
         return f"Board.parse({str(self)!r}, {self.rules!r})"
+
+
+def as_board(board: Board | str, rules: Rules = STANDARD) -> Board:
+    """A board, or the board of a text."""
+    return board if isinstance(board, Board) else Board.parse(board, rules)
+
+
+def as_move(move: Move | str) -> Move:
+    """A move, or the move of a text."""
+    return move if isinstance(move, Move) else Move.parse(move)
 
 
 def _finished(side: tuple[int, ...], rules: Rules) -> bool:
@@ -268,7 +283,8 @@ def _move_square(square: SupportsIndex, name: str) -> int:
     return number
 
 
-def _checked_roll(roll: SupportsIndex) -> int:
+def checked_roll(roll: SupportsIndex) -> int:
+    """The roll as an int; IllegalMoveError if it is not one of 1 to 6."""
     number = _whole(roll)
     if number is None or not 1 <= number <= DIE:
         raise IllegalMoveError(f"a roll is a whole number from 1 to {DIE}, not {_shown(roll)}")

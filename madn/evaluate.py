@@ -1,8 +1,8 @@
 """The exact result of two players against each other, from every position: no games, no chance.
 
-The sweeps are those of the solver with the choice of a move replaced by what the player takes: component after
-component of finish zones, most advanced first, each until it settles (`madn/_evaluate.pyx`). A player `None` answers
-the other one as well as possible: its result says how much the other can be exploited.
+The sweeps are those of the solver, with what the player takes in place of the best move: component after component of
+finish zones, most advanced first, each until it has converged (`madn/_evaluate.pyx`). A player `None` answers the other
+one as well as possible: its result says how far the other can be exploited.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from madn import _evaluate
 from madn._core import Game
 from madn._players import CompiledPlayer
-from madn.board import Board
+from madn.board import Board, as_board
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
 from madn.machine import available_memory, usable_threads
-from madn.match import FINE_POSITIONS, compiled
+from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
-from madn.rules import DIE, Rules
+from madn.rules import ROLLS, Rules
 from madn.solver.footprint import component_positions, side_size
 from madn.solver.graph import finish_zones
 from madn.solver.sides import TERMINAL, Side
@@ -32,10 +32,31 @@ FINE_TOLERANCE, COARSE_TOLERANCE = 1e-14, 2e-9
 MOST_SWEEPS = 2000
 PARALLEL = 100_000  # pairs of states that are worth starting threads for
 BITS = 4  # for the moves of one roll in a set of moves, as in the kernel
-PYTHON_POSITIONS = 1_000_000  # a player that only Python can ask is asked for every position and roll
+PYTHON_POSITIONS = 1_000_000  # a player that is not compiled is called for every position and roll
 
 Matrix = NDArray[Any]
 Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class SideTables:
+    """One side of a component, as the kernel reads it: the arrays of `Side` and of its `Moves`."""
+
+    masks: NDArray[np.uint64]
+    facing: NDArray[np.uint64]
+    without: NDArray[np.int32]
+    first: NDArray[np.int32]
+    kind: NDArray[np.int8]
+    row: NDArray[np.int32]
+    end: NDArray[np.int8]
+    turn: NDArray[np.int16]  # one row of `Turn` for each state
+
+    @classmethod
+    def of(cls, side: Side) -> "SideTables":
+        """The tables of a side."""
+        moves = side.moves
+        turn = np.array(moves.turns, np.int16)[moves.turn]
+        return cls(side.masks, side.facing, side.without, moves.first, moves.kind, moves.row, moves.end, turn)
 
 
 @dataclass(frozen=True)
@@ -53,17 +74,18 @@ class Evaluation:
     _sides: dict[int, Side] = field(repr=False)
     _values: dict[tuple[int, int], tuple[Matrix, Matrix]] = field(repr=False)
 
-    def first_wins(self, board: Board) -> float:
+    def first_wins(self, board: Board | str) -> float:
         """The probability that `first`, to move on this board, wins."""
         return self._win(board, True)
 
-    def second_wins(self, board: Board) -> float:
+    def second_wins(self, board: Board | str) -> float:
         """The probability that `second`, to move on this board, wins."""
         return self._win(board, False)
 
-    def _win(self, board: Board, first: bool) -> float:
+    def _win(self, board: Board | str, first: bool) -> float:
+        board = as_board(board, self.rules)
         if board.rules != self.rules:
-            raise RulesMismatchError(f"the board is of {board.rules}, the evaluation of {self.rules}")
+            raise RulesMismatchError(f"board '{board}' is for {board.rules}; the evaluation is for {self.rules}")
         if board.winner is not None:
             return float(board.winner == "own")
         own, other = board.masks
@@ -86,7 +108,7 @@ class Evaluation:
 
     def _extreme(self, mover: int) -> tuple[Board, float]:
         """Where `first` wins least often, its side as the own one: with `first` (0) or `second` (1) to move."""
-        found = (2.0, Board.start(self.rules))
+        lowest = (2.0, Board.start(self.rules))
         S = np.uint64(self.rules.squares)
         for (f, g), values in self._values.items():
             rows, columns = self._sides[f], self._sides[g]
@@ -94,11 +116,11 @@ class Evaluation:
                 (rows.facing[:, None] & columns.masks) == 0, _floats(values[mover]).reshape(rows.size, -1), 2
             )
             at = int(np.argmin(wins))
-            if wins.flat[at] < found[0]:
+            if wins.flat[at] < lowest[0]:
                 masks = rows.masks[at // columns.size] | np.uint64(f) << S, columns.masks[at % columns.size]
                 board = Board.from_masks(int(masks[0]), int(masks[1] | np.uint64(g) << S), self.rules)
-                found = float(wins.flat[at]), board
-        return found[1], found[0]
+                lowest = float(wins.flat[at]), board
+        return lowest[1], lowest[0]
 
     def _look_up(self, own: NDArray[np.uint64], other: NDArray[np.uint64], first: bool) -> NDArray[np.float64]:
         S, done = np.uint64(self.rules.squares), (1 << self.rules.pieces) - 1
@@ -126,12 +148,12 @@ def _floats(stored: Matrix) -> NDArray[np.float64]:
 
 def _reachable(rules: Rules, zone: int) -> list[int]:
     """The finish zones that can come after one, itself included, the full one not."""
-    found, new = {zone}, [zone]
+    zones, new = {zone}, [zone]
     while new:
-        after = {f for f in Side(rules, new.pop()).moves.exits if f != TERMINAL} - found
-        found |= after
+        after = {f for f in Side(rules, new.pop()).moves.exits if f != TERMINAL} - zones
+        zones |= after
         new += after
-    return sorted(found)
+    return sorted(zones)
 
 
 def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
@@ -152,12 +174,11 @@ def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
 
 
 def memory_needed(rules: Rules, pairs: list[tuple[int, int]]) -> int:
-    """Bytes for the values of these components, the players' moves in the largest, and a table of values."""
+    """Bytes for the values of these components, and for the players' moves in the largest."""
     size = {f: side_size(rules, f) for f in finish_zones(rules)}
     slots = [size[f] * size[g] for f, g in pairs]
     word = 8 if rules.positions <= FINE_POSITIONS else 4
-    table = word * rules.positions if rules.pieces <= MOST_PIECES else 0
-    return 2 * word * sum(slots) + 2 * 4 * max(slots, default=0) + table + (64 << 20)
+    return 2 * word * sum(slots) + 2 * 4 * max(slots, default=0) + (64 << 20)
 
 
 def evaluate(
@@ -167,7 +188,7 @@ def evaluate(
     tolerance: float | None = None,
     threads: int | None = None,
     progress: Progress = lambda fraction, text: None,
-    start: Board | None = None,
+    start: Board | str | None = None,
 ) -> Evaluation:
     """Compute the result of `first` against `second` from every position; None plays the best answer to the other.
 
@@ -175,8 +196,9 @@ def evaluate(
     computed (whoever is to move there): endgames of four pieces too. Values are good to about the tolerance (the
     residual) times the length of a game.
     """
+    start = None if start is None else as_board(start, rules)
     if start is not None and start.rules != rules:
-        raise RulesMismatchError(f"the board is of {start.rules}, the game of {rules}")
+        raise RulesMismatchError(f"board '{start}' is for {start.rules}; the game is for {rules}")
     if rules.pieces > MOST_PIECES + 1:
         raise ResourceError(f"exact results go up to {MOST_PIECES + 1} pieces, not {rules.pieces}; play games instead")
     pairs = _pairs(rules, start)
@@ -186,7 +208,7 @@ def evaluate(
             f"exact results go up to {MOST_PIECES} pieces, and with {rules.pieces} to endgames; play games instead"
         )
     fine = rules.positions <= FINE_POSITIONS
-    needed = memory_needed(rules, pairs)
+    needed = memory_needed(rules, pairs) + table_bytes(first) + table_bytes(second)
     free = available_memory()
     if free is not None and needed > free:
         raise ResourceError(f"this needs {needed >> 20} MiB of memory, and {free >> 20} MiB are free")
@@ -211,20 +233,20 @@ BEST = "best"  # the name of the player None
 
 
 def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | None:
-    """What fills the sets of moves: a compiled player, or one that Python asks."""
+    """Who fills the sets of moves: the compiled player, or the player itself where there is none."""
     if player is None:
         return None
-    policy = compiled(player, rules)
-    if policy is None and rules.positions > PYTHON_POSITIONS:
+    fast = compiled(player, rules)
+    if fast is None and rules.positions > PYTHON_POSITIONS:
         raise InvalidPlayerError(
-            f"player {player.name} is a Python function; exact results of those go up to {PYTHON_POSITIONS:,} "
+            f"player {player.name} is not compiled; exact results of such players go up to {PYTHON_POSITIONS:,} "
             f"positions, and this game has {rules.positions:,}"
         )
-    return policy or player
+    return fast or player
 
 
 class _Work:
-    """The components that are solved, and how to solve the next one."""
+    """The components solved so far, and how to solve the next one."""
 
     def __init__(
         self,
@@ -238,7 +260,7 @@ class _Work:
         self.rules, self.choosers, self.dtype, self.threads = rules, choosers, dtype, threads
         self.tolerance = tolerance
         self.sides = {f: Side(rules, f) for f in sorted({zone for pair in pairs for zone in pair})}
-        self.tables = {f: _table(side) for f, side in self.sides.items()}
+        self.tables = {f: SideTables.of(side) for f, side in self.sides.items()}
         self.values: dict[tuple[int, int], tuple[Matrix, Matrix]] = {}
         self.residual, self.sweeps = 0.0, 0
 
@@ -304,31 +326,15 @@ class _Work:
             return sets
         for i, j in np.argwhere(self.sides[f].facing[:, None] & self.sides[g].masks[None, :] == 0).tolist():
             masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
-            sets[i * len(b) + j] = _asked(chooser, Board.from_masks(*masks, self.rules))
+            sets[i * len(b) + j] = _taken(chooser, Board.from_masks(*masks, self.rules))
         return sets
 
 
-def _asked(player: Player, board: Board) -> int:
+def _taken(player: Player, board: Board) -> int:
     """The moves a player takes for each roll, as bits."""
     bits = 0
-    for roll in range(1, DIE + 1):
+    for roll in ROLLS:
         legal = board.legal_moves(roll)
         for move in player.choices(board, roll):
             bits |= 1 << legal.index(move) + BITS * (roll - 1)
     return bits
-
-
-def _table(side: Side) -> dict[str, Any]:
-    """The arrays of a side that the kernel reads."""
-    moves = side.moves
-    return {
-        "size": side.size,
-        "masks": side.masks,
-        "facing": side.facing,
-        "without": side.without,
-        "first": moves.first,
-        "kind": moves.kind,
-        "row": moves.row,
-        "end": moves.end,
-        "turn": np.array(moves.turns, np.int16)[moves.turn],
-    }

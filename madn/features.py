@@ -13,7 +13,7 @@ from madn.rules import DIE
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A number that a rule can make as large (`prefer`) or as small (`avoid`) as possible."""
+    """A number for a move; `prefer` keeps the moves where it is largest, `avoid` those where it is smallest."""
 
     name: str
     meaning: str

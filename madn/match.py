@@ -1,4 +1,4 @@
-"""Games between two players: simulated, compiled where both players are, in plain Python otherwise.
+"""Simulated games between two players: compiled if both players are, in plain Python otherwise.
 
 Game g of a seed is the same game whoever computes it and on any number of threads: its die is a splitmix64 generator
 of its own, and a player that draws lots draws them from the same generator.
@@ -15,19 +15,21 @@ from numpy.typing import NDArray
 from madn import _match
 from madn._core import Game
 from madn._players import CompiledPlayer
-from madn.board import Board
-from madn.errors import InvalidPlayerError, NoValuesError
+from madn.board import Board, as_board
+from madn.database import Database
+from madn.errors import InvalidPlayerError, MissingBlockError
 from madn.features import FEATURES
 from madn.machine import usable_threads
 from madn.players import OptimalPlayer, Player, RulePlayer
 from madn.record import Ply, Record
-from madn.rules import DIE, Rules
+from madn.rules import DIE, Rules, rolls_again
+from madn.store.blocks import FIXED32
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 SLICE = 20_000  # games between two looks at the clock and at Ctrl-C
-FINE_POSITIONS = 20_000_000  # up to this size a table of values is kept in doubles, above in 32 bits
-TABLE_POSITIONS = 1 << 29  # up to this size there is a table: 2 GiB; above the database is asked, move after move
+FINE_POSITIONS = 20_000_000  # up to this size values are tabulated as doubles, above in 32 bits where that is the same
+TABLE_BYTES = 2 << 30  # the largest table of values; above, the database is queried move by move
 
 
 class Die:
@@ -48,44 +50,64 @@ def _mixed(z: int) -> int:
     return z ^ z >> 31
 
 
-def play_game(first: Player, second: Player, start: Board, seed: int = 0, game: int = 0) -> Record:
+def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, game: int = 0) -> Record:
     """Play one game in plain Python; `first` moves first."""
     die = Die(seed, game)
     players = (first, second)
-    board, turn, plies = start, 0, []
+    board = start = as_board(start)
+    turn, plies = 0, []
     while board.winner is None:
         roll = die.draw(DIE) + 1
         moves = players[turn].choices(board, roll)
         move = moves[die.draw(len(moves))] if len(moves) > 1 else moves[0]
         plies.append(Ply(roll, move))
         board = board.after(move, roll)
-        turn ^= roll != DIE
+        turn ^= not rolls_again(roll)
     return Record(start, first.name, second.name, tuple(plies))
 
 
 def compiled(player: Player, rules: Rules) -> CompiledPlayer | None:
-    """The player for the kernels, or None if only Python can ask it."""
+    """The player for the kernels, or None if there is no compiled form of it."""
     if isinstance(player, RulePlayer):
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
         return CompiledPlayer(Game(rules), coded, player.draws)
-    if isinstance(player, OptimalPlayer) and rules.positions <= TABLE_POSITIONS:
-        game = Game(rules)
+    if isinstance(player, OptimalPlayer) and table_bytes(player) <= TABLE_BYTES:
         try:
-            values = _table(player, game.positions)
-        except NoValuesError:  # a database of best moves
+            values = _table(player.database)
+        except MissingBlockError:  # a database of best moves, or of a part of the game
             return None
-        return CompiledPlayer(game, values=values, tie=player.database.tie)
+        return CompiledPlayer(player.database.engine.game, values=values, tie=player.database.tie)
     return None
 
 
-def _table(player: OptimalPlayer, positions: int) -> NDArray[Any]:
-    """Every value of the player's database, by ID."""
-    fine = positions <= FINE_POSITIONS
-    values = np.empty(positions, np.float64 if fine else np.uint32)
+def table_bytes(player: Player | None) -> int:
+    """The size of the table of values that a compiled `optimal` takes; 0 for other players."""
+    if not isinstance(player, OptimalPlayer):
+        return 0
+    return player.database.rules.positions * _table_type(player.database).itemsize
+
+
+def _table_type(database: Database) -> np.dtype[Any]:
+    """Doubles, or for a large game multiples of 2^-32 where they choose the same moves.
+
+    A `fixed32` value is a multiple of 2^-29, and its tie is one such step. Multiples of 2^-32 hold it exactly except 1,
+    which becomes 1 - 2^-32: less than a step, so that no difference passes the tie either way. Values of 8 to 24 bits
+    have no tie and are at least 2^-24 apart: different ones stay different, in the same order. Doubles have no such
+    step, nor has a mixture of encodings.
+    """
+    stepped = database.values == FIXED32.name or (database.values.startswith("bits") and "+" not in database.values)
+    return np.dtype(np.uint32 if stepped and database.rules.positions > FINE_POSITIONS else np.float64)
+
+
+def _table(database: Database) -> NDArray[Any]:
+    """Every value of a database, by ID."""
+    positions = database.rules.positions
+    values = np.empty(positions, _table_type(database))
     for first in range(0, positions, SLICE * 50):
         ids = np.arange(first, min(positions, first + SLICE * 50))
-        wins = player.database.win_many(ids)
+        wins = database.win_many(ids)
+        fine = values.dtype == np.float64
         values[ids[0] : ids[-1] + 1] = wins if fine else np.minimum(np.rint(wins * 2**32), 2**32 - 1)
     return values
 
@@ -100,7 +122,7 @@ class Result:
 
     @property
     def first_wins(self) -> float:
-        """The part of the games that the first player won."""
+        """The fraction of the games that the first player won."""
         return self.wins / self.games
 
     @property
@@ -110,7 +132,7 @@ class Result:
         return sqrt(p * (1 - p) / self.games)
 
     def agrees(self, probability: float, games: int = 0, errors: float = 4.0) -> bool:
-        """Whether a probability (or a part of as many `games`) is within this many standard errors."""
+        """Whether a probability (or a fraction of as many `games`) is within this many standard errors."""
         own = self.standard_error
         both = sqrt(own**2 + own**2 * self.games / games) if games else own
         return abs(self.first_wins - probability) <= errors * both
@@ -119,13 +141,14 @@ class Result:
 def simulate(
     first: Player,
     second: Player,
-    start: Board,
+    start: Board | str,
     games: int,
     seed: int = 0,
     threads: int | None = None,
     progress: Callable[[float, str], None] = lambda fraction, text: None,
 ) -> Result:
     """Play games from a board, `first` to move, and count."""
+    start = as_board(start)
     if games < 1:
         raise InvalidPlayerError(f"a match has at least one game, not {games}")
     if start.winner is not None:
@@ -141,8 +164,8 @@ def _slices(
     first: Player, second: Player, start: Board, games: int, seed: int, threads: int
 ) -> Iterator[tuple[int, int, int]]:
     """Play slice after slice: (games, games won, plies)."""
-    policies = compiled(first, start.rules), compiled(second, start.rules)
-    if policies[0] is None or policies[1] is None:
+    players = compiled(first, start.rules), compiled(second, start.rules)
+    if players[0] is None or players[1] is None:
         for game in range(games):
             record = play_game(first, second, start, seed, game)
             yield 1, record.winner == "first", len(record.plies)
@@ -150,4 +173,4 @@ def _slices(
     own, other = start.masks
     for begin in range(0, games, SLICE):
         end = min(games, begin + SLICE)
-        yield end - begin, *_match.play_many(policies[0], policies[1], own, other, seed & WORD, begin, end, threads)
+        yield end - begin, *_match.play_many(players[0], players[1], own, other, seed & WORD, begin, end, threads)

@@ -3,7 +3,7 @@
     PLAYERS["fpoc"].choose(board, roll)      # a Move
 
 A player is an object with `name`, `description` and `choices(board, roll)`: the moves it plays, each with the same
-probability. Most players are lists of rules, in Python or in a text file (`read_player`); a function makes one too
+probability. Most players are lists of rules, in Python or in a text file (`read_player`); a function will do too
 (`FunctionPlayer`).
 """
 
@@ -15,13 +15,13 @@ from operator import index
 from pathlib import Path
 from typing import SupportsIndex
 
-from madn.board import Board, Move
+from madn.board import STANDARD, Board, Move, as_board, as_move
 from madn.database import Database, open_database
 from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
 from madn.features import FEATURES
 from madn.rules import Rules
 
-Choose = Callable[[Board, int, tuple[Move, ...]], Move | Sequence[Move]]
+Choose = Callable[[Board, int, tuple[Move, ...]], Move | str | Sequence[Move | str]]
 
 
 class Player(ABC):
@@ -34,9 +34,14 @@ class Player(ABC):
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
         """The moves that the player may choose, by ascending start; it takes each with the same probability."""
 
-    def choose(self, board: Board, roll: SupportsIndex, die: random.Random | None = None) -> Move:
+    @property
+    def text_rules(self) -> Rules:
+        """The rules of a board that is given as text: those of the standard game."""
+        return STANDARD
+
+    def choose(self, board: Board | str, roll: SupportsIndex, die: random.Random | None = None) -> Move:
         """The move for a roll; a player that draws lots does it with `die`."""
-        moves = self.choices(board, index(roll))
+        moves = self.choices(as_board(board, self.text_rules), index(roll))
         return moves[0] if len(moves) == 1 else (die or _SOURCE).choice(moves)
 
     def __repr__(self) -> str:
@@ -95,7 +100,7 @@ class RulePlayer(Player):
 
 
 class FunctionPlayer(Player):
-    """A player made from a function of board, roll and legal moves that returns a move, or several to draw from."""
+    """A player whose moves a function returns, from board, roll and legal moves: one move, or several to draw from."""
 
     def __init__(self, name: str, description: str, function: Choose) -> None:
         self.name, self.description, self.function = name, description, function
@@ -105,8 +110,8 @@ class FunctionPlayer(Player):
         moves = legal_moves(board, roll)
         if len(moves) == 1:
             return moves
-        found = self.function(board, roll, moves)
-        chosen = {found} if isinstance(found, Move) else set(found)
+        returned = self.function(board, roll, moves)
+        chosen = set(map(as_move, [returned] if isinstance(returned, Move | str) else returned))
         if not chosen or not chosen <= set(moves):
             wrong = ", ".join(str(move) for move in chosen - set(moves)) or "nothing"
             legal = ", ".join(map(str, moves))
@@ -125,17 +130,21 @@ class OptimalPlayer(Player):
 
     @property
     def database(self) -> Database:
-        """The database that is asked."""
+        """The database that is queried."""
         if self._database is None:
             self._database = open_database()
         return self._database
+
+    @property
+    def text_rules(self) -> Rules:
+        """The rules of a board that is given as text: those of the database."""
+        return self.database.rules
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
         """The best move; between equal ones that of the piece furthest along."""
         if board.rules != self.database.rules:
             raise RulesMismatchError(
-                f"the board is of {board.rules}, the database of player optimal of {self.database.rules}; "
-                "give it another database"
+                f"board '{board}' is for {board.rules}; the database of player optimal holds {self.database.rules}"
             )
         return (self.database.best_move(board, roll),)
 
@@ -226,8 +235,8 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
         if len(rules) == MOST_RULES:
             raise wrong(number, f"more than {MOST_RULES} rules")
         rules.append(Rule(words[1], words[0] == "avoid"))
-    for head, found in heads.items():
-        if not found:
+    for head, value in heads.items():
+        if not value:
             raise InvalidPlayerError(f"{source}: there is no line '{head}: ...'")
     if not rules and not draws:
         raise InvalidPlayerError(f"{source}: there are no rules; write 'prefer FEATURE', 'avoid FEATURE' or 'random'")
@@ -253,7 +262,7 @@ def find_player(
 ) -> Player:
     """The player of a name, or of a rule file whose path has a '.' or a '/' in it.
 
-    `optimal` asks `database`, which must be of these rules; without one the database that comes with the package.
+    `optimal` queries `database`, which must have these rules; without one the database that comes with the package.
     """
     if "/" in name or "\\" in name or "." in name:
         return read_player(name)
@@ -266,7 +275,6 @@ def find_player(
         player = player if database is None else OptimalPlayer(database)
         if player.database.rules != rules:
             raise RulesMismatchError(
-                f"player optimal has a database of {player.database.rules}, the game is of {rules}; "
-                "give one that fits (madn solve makes it)"
+                f"player optimal needs a database for {rules}; this one holds {player.database.rules}"
             )
     return player

@@ -1,4 +1,4 @@
-"""A game as people keep it: a plain text with the rules, the players, every roll and move, and comments.
+"""The record of a game: a plain text with the rules, the players, every roll and move, and comments.
 
     madn game
     pieces: 2
@@ -13,43 +13,49 @@
     2 second 6 0-6
     3 second 1 6-7
 
-`parse_record(text)` and `str(record)` are exact inverses. A `Record` never changes; `record.played(roll, move)` is
-the record with one move more.
+Every field of `Rules` can be a line; one that is missing has its default, which for house rules is off.
+`parse_record(text)` and `str(record)` are exact inverses. A `Record` never changes; `record.played(roll, move)` is the
+record with one move more.
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from madn.board import Board, Move
+from madn.board import Board, Move, as_board, as_move
 from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError
-from madn.rules import DIE, Rules
+from madn.rules import ROLLS, Rules, rolls_again
 
 TITLE = "madn game"
-HEADS = ("pieces", "squares", "first", "second", "start", "result")
+NEEDED = ("pieces", "squares", "first", "second", "start", "result")
 NAMES: tuple[Literal["first"], Literal["second"]] = ("first", "second")
 RESULTS = ("first wins", "second wins", "unfinished")
 PLY = re.compile(r"([0-9]+)\s+(\S+)\s+(\S+)\s+(\S+)(?:\s+#(.*))?")
+HEAD = re.compile(r"([^\s:]+)\s*:\s*(.*)")
 WHOLE = re.compile("0|[1-9][0-9]{0,5}")
+SWITCH = {"off": False, "on": True}
 
 
 @dataclass(frozen=True, slots=True)
 class Ply:
-    """One roll, the move made with it, and the comment lines below it."""
+    """One roll, the move played with it, and the comment lines below it."""
 
     roll: int
     move: Move
     comments: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "move", as_move(self.move))
 
 
 @dataclass(frozen=True)
 class Record:
     """A game: who plays, the board it starts from (the first player is to move), and what was rolled and moved.
 
-    Making one checks every move; IllegalMoveError says which is wrong.
+    Every move is checked; IllegalMoveError says which one is wrong.
     """
 
     start: Board
@@ -59,6 +65,7 @@ class Record:
     comments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "start", as_board(self.start))
         for name in (self.first, self.second):
             if not name or name != name.strip() or not _one_line(name):
                 raise InvalidRecordError(f"a player has a name of one line without spaces around it, not {name!r}")
@@ -84,7 +91,7 @@ class Record:
         turn = 0
         movers: list[Literal["first", "second"]] = [NAMES[0]]
         for ply in self.plies:
-            turn ^= ply.roll != DIE
+            turn ^= not rolls_again(ply.roll)
             movers.append(NAMES[turn])
         return tuple(movers)
 
@@ -116,21 +123,32 @@ class Record:
         """`first wins`, `second wins` or `unfinished`."""
         return f"{self.winner} wins" if self.winner else RESULTS[2]
 
-    def played(self, roll: int, move: Move, *comments: str) -> "Record":
+    def played(self, roll: int, move: Move | str, *comments: str) -> "Record":
         """The record with one move more."""
-        return replace(self, plies=(*self.plies, Ply(roll, move, comments)))
+        return replace(self, plies=(*self.plies, Ply(roll, as_move(move), comments)))
 
     def undone(self) -> "Record":
         """The record without its last move."""
         return replace(self, plies=self.plies[:-1])
 
     def __str__(self) -> str:
-        values = (self.rules.pieces, self.rules.squares, self.first, self.second, self.start, self.result)
-        lines = [TITLE, *(f"{head}: {value}" for head, value in zip(HEADS, values, strict=True))]
+        heads = {**_rule_heads(self.rules), "first": self.first, "second": self.second}
+        heads |= {"start": str(self.start), "result": self.result}
+        lines = [TITLE, *(f"{head}: {value}" for head, value in heads.items())]
         lines += [*map(_comment, self.comments), ""]
         for number, (ply, mover) in enumerate(zip(self.plies, self.movers, strict=False), 1):
             lines += [f"{number} {mover} {ply.roll} {ply.move}", *map(_comment, ply.comments)]
         return "\n".join(lines) + "\n"
+
+
+def _rule_heads(rules: Rules) -> dict[str, str]:
+    """The rules as lines: pieces and squares, and what differs from its default."""
+    heads = {}
+    for field in fields(rules):
+        value = getattr(rules, field.name)
+        if field.name in NEEDED or value != field.default:
+            heads[field.name] = ("on" if value else "off") if isinstance(value, bool) else str(value)
+    return heads
 
 
 def _one_line(text: str) -> bool:
@@ -158,6 +176,12 @@ def parse_record(text: str, source: str = "record") -> Record:
 
     heads: dict[str, str] = {}
     where: dict[str, int] = {}
+    names = (*(field.name for field in fields(Rules)), *NEEDED[2:])
+
+    def listed(wanted: Sequence[str]) -> str:
+        """The heads that are still missing."""
+        return ", ".join(f"{name}:" for name in wanted if name not in heads)
+
     titled = False
     record: Record | None = None
     plies: list[Ply] = []
@@ -183,24 +207,27 @@ def parse_record(text: str, source: str = "record") -> Record:
             titled = True
             continue
         if board is None:
-            head, colon, value = words.partition(":")
-            head = head.strip()
-            if not colon or head not in HEADS:
-                raise wrong(f"write one of {', '.join(f'{name}:' for name in HEADS if name not in heads)}")
-            if head in heads:
-                raise wrong(f"a second '{head}:'")
-            heads[head], where[head] = value.strip(), number
-            if len(heads) < len(HEADS):
+            parts = HEAD.fullmatch(words)
+            if parts is not None:
+                head, value = parts.groups()
+                if head not in names:
+                    raise wrong(f"there is no head '{head[:40]}:'; write one of {listed(names)}")
+                if head in heads:
+                    raise wrong(f"a second '{head}:'")
+                heads[head], where[head] = value, number
                 continue
+            if listed(NEEDED):
+                raise wrong(f"write one of {listed(NEEDED)}")
             record = _headed(heads, where, source)
             board = record.start
-            continue
         plies.append(_ply(words, len(plies) + 1, board, NAMES[turn], wrong))
         board = board.after(plies[-1].move, plies[-1].roll)
-        turn ^= plies[-1].roll != DIE
-    if record is None:
-        missing = ", ".join(f"{head}:" for head in HEADS if head not in heads)
-        raise wrong(f"the record ends before {missing}" if titled else f"a record begins with the line '{TITLE}'")
+        turn ^= not rolls_again(plies[-1].roll)
+    if not titled:
+        raise wrong(f"a record begins with the line '{TITLE}'")
+    if listed(NEEDED):
+        raise wrong(f"the record ends before {listed(NEEDED)}")
+    record = record or _headed(heads, where, source)
     record = replace(record, plies=tuple(plies), comments=tuple(above))
     if heads["result"] != record.result:
         number = where["result"]
@@ -214,13 +241,23 @@ def _headed(heads: dict[str, str], where: dict[str, int], source: str) -> Record
     def wrong(head: str, reason: object) -> InvalidRecordError:
         return InvalidRecordError(f"{source}, line {where[head]}: {reason}")
 
-    for head in ("pieces", "squares"):
-        if not WHOLE.fullmatch(heads[head]):
-            raise wrong(head, f"{head} must be a whole number, not {heads[head][:40]!r}")
+    chosen: dict[str, Any] = {}
+    for field in fields(Rules):
+        text = heads.get(field.name)
+        if text is None:
+            continue
+        if isinstance(field.default, bool):
+            if text not in SWITCH:
+                raise wrong(field.name, f"{field.name} is 'on' or 'off', not {text[:40]!r}")
+            chosen[field.name] = SWITCH[text]
+        elif WHOLE.fullmatch(text):
+            chosen[field.name] = int(text)
+        else:
+            raise wrong(field.name, f"{field.name} must be a whole number, not {text[:40]!r}")
     try:
-        rules = Rules(int(heads["pieces"]), int(heads["squares"]))
+        rules = Rules(**chosen)
     except InvalidRulesError as error:
-        raise wrong("squares" if str(error).startswith("squares") else "pieces", error) from None
+        raise wrong(next((head for head in chosen if str(error).startswith(head)), "pieces"), error) from None
     for head in NAMES:
         if not heads[head]:
             raise wrong(head, f"write a name after '{head}:'")
@@ -242,8 +279,8 @@ def _ply(text: str, number: int, board: Board, mover: str, wrong: Callable[[str]
         raise wrong(f"this is move {number}, not {parts[1][:12]}")
     if parts[2] != mover:
         raise wrong(f"move {number}: it is the turn of {mover}, not of {parts[2][:40]!r}")
-    if parts[3] not in {"1", "2", "3", "4", "5", "6"}:
-        raise wrong(f"move {number}: a roll is a whole number from 1 to {DIE}, not {parts[3][:40]!r}")
+    if parts[3] not in map(str, ROLLS):
+        raise wrong(f"move {number}: a roll is a whole number from 1 to {ROLLS[-1]}, not {parts[3][:40]!r}")
     roll = int(parts[3])
     try:
         move = Move.parse(parts[4])

@@ -65,32 +65,19 @@ SMALLEST_COST = 1e-6  # differences below this are not called errors: values hav
 def analyse_game(record: Record, database: Database) -> GameReview:
     """Judge every roll and every move of a game."""
     if record.rules != database.rules:
-        raise RulesMismatchError(f"the game is of {record.rules}, the database {database.path} of {database.rules}")
+        raise RulesMismatchError(f"the game is for {record.rules}; {database.path} holds {database.rules}")
     reviews = []
     choices = {"first": 0, "second": 0}
     for number, (ply, board, mover) in enumerate(zip(record.plies, record.boards, record.movers, strict=False), 1):
         before = database.win(board)
         options = database.moves(board, ply.roll)
-        made = next(option for option in options if option.move == ply.move)
+        played = next(option for option in options if option.move == ply.move)
         choices[mover] += len(options) > 1
-        best = made if made.win == options[0].win else options[0]
-        if best.win is None or made.win is None:
-            raise NoValuesError(
-                f"{database.path}: stores best moves only; to judge a game winning probabilities are needed"
-            )
-        reviews.append(
-            MoveReview(
-                number,
-                mover,
-                str(board),
-                ply.roll,
-                ply.move,
-                best.move,
-                before,
-                best.win - before,
-                best.win - made.win,
-            )
-        )
+        best = played if played.win == options[0].win else options[0]
+        if best.win is None or played.win is None:
+            raise NoValuesError(f"{database.path} stores best moves only; a review needs winning probabilities")
+        luck, cost = best.win - before, best.win - played.win
+        reviews.append(MoveReview(number, mover, str(board), ply.roll, ply.move, best.move, before, luck, cost))
 
     def side(who: Literal["first", "second"], name: str) -> SideReview:
         own = [review for review in reviews if review.mover == who]

@@ -106,7 +106,7 @@ def _open(own: NDArray[np.uint64], other: NDArray[np.uint64], rules: Rules) -> N
 
 
 def balanced(polynomial: Wins) -> Wins:
-    """The polynomial made symmetrical, so that the guesses for both sides to move add up to 1.
+    """The odd part of the polynomial, so that the guesses for both sides to move add up to 1.
 
     Lost turns tie the two values of a pair of states together. Guesses that do not add up, as the first move's
     advantage makes them, leave an error there that shrinks by only 5/6 a sweep where both sides wait for a 6.

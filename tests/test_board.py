@@ -294,8 +294,19 @@ def test_an_illegal_move_says_what_was_legal() -> None:
     assert str(caught.value) == "3-9 is not legal on '3,17/0,22' with a 5; legal: 3-8, 17-22"
     with pytest.raises(IllegalMoveError, match="3-5 is not legal on '3,17/5,25' with a 2; legal: 3x5, 17-19"):
         Board.parse("3,17/5,25").after(Move.parse("3-5"), 2)
-    with pytest.raises(IllegalMoveError, match="'3-8' is not legal"):
-        board.after("3-8", 5)  # type: ignore[arg-type]
+
+
+def test_the_text_of_a_move_does_as_well() -> None:
+    board = Board.parse("3,17/0,22")
+    assert board.after("3-8", 5) == board.after(Move(3, 8), 5)
+    assert board.after("17x20", 3) == board.after(Move(17, 20, True), 3)  # was "not legal; legal: 3-6, 17x20"
+    assert Board.parse("b/0").after("pass", 1) == Board.parse("0/b")
+    assert board.svg("17x20") == board.svg(Move(17, 20, True))
+    with pytest.raises(IllegalMoveError, match="17-20 is not legal on '3,17/0,22' with a 3; legal: 3-6, 17x20"):
+        board.after("17-20", 3)
+    for wrong in ("17", "17x20x", "", None, 17):
+        with pytest.raises(IllegalMoveError, match="is not a move"):
+            board.after(wrong, 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

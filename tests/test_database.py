@@ -177,8 +177,18 @@ def test_boards_of_other_rules_are_refused(db: Database) -> None:
     for ask in (db.win, db.analyse, db.get_win, lambda b: db.best_move(b, 1), lambda b: db.win_many([b])):
         with pytest.raises(RulesMismatchError, match="1 piece, 10 squares"):
             ask(board)
-    with pytest.raises(TypeError, match=r"Board\.parse"):
-        db.win("0/0")  # type: ignore[arg-type]
+
+
+def test_the_text_of_a_board_does_as_well(db: Database) -> None:
+    board = Board.parse("3/5", TINY)
+    assert db.win("3/5") == db.win(board) == db.get_win("3/5") == db.win_many(["3/5"])[0]
+    assert db.win_many(np.array(["3/5", "0/0"])).tolist() == [db.win("3/5"), db.win("0/0")]
+    assert db.best_move("3/5", 2) == db.best_move(board, 2)
+    assert db.moves("3/5", 2) == db.moves(board, 2)
+    assert db.analyse("3/5") == db.analyse(board)
+    for wrong in ("3/7", "9,0/b", "x", 3):
+        with pytest.raises(InvalidBoardError):
+            db.win(wrong)  # type: ignore[arg-type]
 
 
 def test_win_many_takes_boards_ids_and_masks(db: Database) -> None:

@@ -1,6 +1,9 @@
 """Matches: the same games compiled and in Python and on any number of threads; exact results."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise, permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +15,18 @@ from test_players import rule_players
 import madn
 from madn import Board, Move, Rules
 from madn._core import Game
+from madn._evaluate import Component, fill
 from madn._match import play_many, play_one
+from madn._players import CompiledPlayer
 from madn.cli import main
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
-from madn.evaluate import evaluate
+from madn.evaluate import SideTables, evaluate
 from madn.features import FEATURES
 from madn.match import Result, compiled, play_game, simulate
 from madn.players import PLAYERS, FunctionPlayer, OptimalPlayer, Player, RulePlayer
 from madn.report import published
 from madn.report.ludo import MISTAKEN
+from madn.solver.sides import Side
 from madn.store import compress_database
 
 SMALL = Rules(pieces=2, squares=12)
@@ -68,7 +74,7 @@ def test_optimal_plays_the_same_games_without_a_table(tmp_path, monkeypatch) -> 
     start, results = Board.start(SMALL), []
     with madn.open_database(solved) as values, madn.open_database(policy) as moves:
         for database, largest in ((values, 10**9), (values, 1), (moves, 10**9)):
-            monkeypatch.setattr("madn.match.TABLE_POSITIONS", largest)
+            monkeypatch.setattr("madn.match.TABLE_BYTES", largest)
             optimal = OptimalPlayer(database)
             assert (compiled(optimal, SMALL) is not None) == (not results)
             results.append(simulate(optimal, PLAYERS["random"], start, 30, seed=4))
@@ -149,7 +155,7 @@ def test_a_python_player_gives_the_exact_result_of_its_compiled_twin() -> None:
     for name in ("random", "careful"):
         slow = evaluate(rules, in_python(PLAYERS[name]), PLAYERS["fpoc"])
         assert slow.first_wins(start) == evaluate(rules, PLAYERS[name], PLAYERS["fpoc"]).first_wins(start)
-    with pytest.raises(InvalidPlayerError, match="Python function"):
+    with pytest.raises(InvalidPlayerError, match="not compiled"):
         evaluate(Rules(3), in_python(PLAYERS["random"]), PLAYERS["fpoc"])
 
 
@@ -239,6 +245,135 @@ def test_exact_results_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("madn.evaluate.available_memory", lambda: 1 << 20)
     with pytest.raises(ResourceError, match="MiB of memory"):
         evaluate(SMALL, None, None)
+
+
+# what the kernels refuse: wrong input raises, it never reads or writes where it should not
+
+
+def component(
+    side: Callable[[SideTables], SideTables] = lambda side: side, pieces: int = 2, columns: int = 0, **changes: Any
+) -> Component:
+    """The last component of a small game, with one thing changed."""
+    a = Side(SMALL, 0b10)
+    tables, n = SideTables.of(a), a.size
+    values = {name: np.zeros(n * n) for name in ("L", "R")}
+    end = np.ones(n)
+    exits = {"a_exits": [(end, end, 0)], "b_exits": [(end, end, columns or 1)]}
+    arguments = {**values, **exits, "a_sets": None, "b_sets": None, **changes}
+    return Component(pieces, side(tables), tables, **arguments)
+
+
+def changed(name: str, at: Any, value: int) -> Callable[[SideTables], SideTables]:
+    """A side with one number of one table changed."""
+
+    def change(side: SideTables) -> SideTables:
+        array = getattr(side, name).copy()
+        array[at] = value
+        return replace(side, **{name: array})
+
+    return change
+
+
+def cut(name: str) -> Callable[[SideTables], SideTables]:
+    return lambda side: replace(side, **{name: np.ascontiguousarray(getattr(side, name)[:-1])})
+
+
+def missing(name: str) -> Callable[[SideTables], SideTables]:
+    return lambda side: replace(side, **{name: None})  # type: ignore[arg-type]
+
+
+def test_a_component_is_swept_if_its_tables_fit() -> None:
+    whole = component()
+    assert 0 < whole.sweep(0, whole.columns, 2, False) <= 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *(cut(name) for name in ("masks", "facing", "without", "first", "kind", "row", "end", "turn")),
+        *(missing(name) for name in ("facing", "without", "first", "kind", "row", "end", "turn")),
+        *(changed("without", (0, 0), value) for value in (-1, 10**6)),
+        *(changed("first", at, value) for at, value in ((0, 1), (5, 10**6), (5, -(10**6)), (-1, 10**6))),
+        *(changed("kind", 0, value) for value in (-1, 2, 127)),
+        *(changed("row", slice(None), value) for value in (-1, 10**6, 2**31 - 1)),
+        *(changed("end", 0, value) for value in (-1, 64)),
+        changed("facing", 0, 2**40 - 1),
+        changed("turn", (0, 0), 0),
+        lambda side: replace(side, row=side.row.astype(np.int64)),
+        lambda side: replace(side, masks=side.masks[::-1]),
+        lambda side: replace(side, **{name: getattr(side, name)[:0] for name in ("masks", "facing", "without")}),
+    ],
+)
+def test_the_tables_of_a_side_are_checked(wrong: Callable[[SideTables], SideTables]) -> None:
+    with pytest.raises(ValueError, match=r"\w"):
+        component(wrong)
+
+
+def test_the_values_exits_and_sets_of_a_component_are_checked() -> None:
+    n = Side(SMALL, 0b10).size
+    short, narrow = np.zeros(n * n - 1), np.zeros(n - 1)
+    for changes in (
+        {"L": short},
+        {"R": short},
+        {"L": np.zeros(n * n, np.uint32)},
+        {"L": np.zeros(n * n, np.int64), "R": np.zeros(n * n, np.int64)},
+        {"a_exits": []},
+        {"a_exits": [(narrow, narrow, 0)]},
+        {"b_exits": [(narrow, narrow, 1)]},
+        {"a_exits": [(np.ones(n), np.ones(n), -1)]},
+        {"a_exits": [(np.ones(n), np.ones(n), 0)] * 40},
+        {"columns": 2},
+        {"a_sets": np.zeros(n * n - 1, np.uint32)},
+        {"b_sets": np.zeros(n * n, np.uint64)},
+        {"pieces": 0},
+        {"pieces": 3},
+        {"pieces": 5},
+    ):
+        with pytest.raises(ValueError, match=r"\w"):
+            component(**changes)  # type: ignore[arg-type]
+    whole = component()
+    for begin, end, threads in ((-1, 3, 1), (0, n + 1, 1), (3, 2, 1), (0, 3, 0)):
+        with pytest.raises(ValueError, match="rows"):
+            whole.sweep(begin, end, threads, True)
+
+
+def test_the_states_that_a_player_is_asked_about_are_checked() -> None:
+    player = compiled(PLAYERS["random"], SMALL)
+    assert player is not None
+    good = np.array([1, 3], np.uint64)
+    for states in (np.array([7], np.uint64), np.array([1 << 14], np.uint64), np.array([2**64 - 1], np.uint64)):
+        for a, b in ((states, good), (good, states)):
+            with pytest.raises(ValueError, match="not a side"):
+                fill(player, a, b, False, np.zeros(2, np.uint32), 1)
+    for arrays in ((None, good), (good, None)):
+        with pytest.raises(TypeError, match="None"):
+            fill(player, *arrays, False, np.zeros(4, np.uint32), 1)  # type: ignore[arg-type]
+    for out, threads in ((3, 1), (4, 0)):
+        with pytest.raises(ValueError, match="sets"):
+            fill(player, good, good, False, np.zeros(out, np.uint32), threads)
+
+
+def test_compiled_players_and_games_are_checked() -> None:
+    game = Game(SMALL)
+    for values in (np.zeros(3), [0.5] * game.positions, np.zeros((game.positions, 1)), np.zeros(game.positions, "f4")):
+        with pytest.raises(ValueError, match=r"\w"):
+            CompiledPlayer(game, values=values)  # type: ignore[arg-type]
+    for rules in ([(0, 1)] * 33, [(-1, 1)], [(99, 1)], [(0, 2)]):
+        with pytest.raises(ValueError, match="rule"):
+            CompiledPlayer(game, rules)
+    one, other = CompiledPlayer(game), CompiledPlayer(Game(TWO))
+    assert one.choices(1, 3 << 12, 1) == []  # the game is over
+    for own, there, roll in ((1, 1 << 6, 1), (7, 1, 1), (1 << 20, 1, 1), (1, 1, 0), (1, 1, 7)):
+        with pytest.raises(ValueError, match="not a position"):
+            one.choices(own, there, roll)
+    for second, own, there in ((other, 1, 1), (one, 1, 1 << 6), (one, 3 << 12, 1)):
+        with pytest.raises(ValueError, match=r"\w"):
+            play_many(one, second, own, there, 0, 0, 1, 1)
+        with pytest.raises(ValueError, match=r"\w"):
+            play_one(one, second, own, there, 0, 0)
+    for begin, end, threads in ((-1, 1, 1), (2, 1, 1), (0, 1, 0)):
+        with pytest.raises(ValueError, match="games"):
+            play_many(one, one, 1, 1, 0, begin, end, threads)
 
 
 # Table 5.2

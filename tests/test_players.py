@@ -76,7 +76,7 @@ def test_optimal_takes_the_best_move_of_its_database() -> None:
     with madn.open_database() as db:
         for roll in range(1, 7):
             assert PLAYERS["optimal"].choose(board, roll) == db.best_move(board, roll)
-    with pytest.raises(RulesMismatchError, match="another database"):
+    with pytest.raises(RulesMismatchError, match="the database of player optimal holds"):
         PLAYERS["optimal"].choose(Board.start(), 3)
 
 
@@ -203,7 +203,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 def test_unknown_players_are_named_with_the_known_ones() -> None:
     with pytest.raises(InvalidPlayerError, match="no player 'chess'; the players are optimal, random"):
         find_player("chess", TWO)
-    with pytest.raises(RulesMismatchError, match="pieces=2"):
+    with pytest.raises(RulesMismatchError, match="for 4 pieces, 40 squares; this one holds 2 pieces, 40 squares"):
         find_player("optimal", Rules())
     with madn.open_database() as db:
         assert isinstance(find_player("optimal", TWO, db), OptimalPlayer)
@@ -227,3 +227,14 @@ def test_a_function_that_chooses_nonsense_is_told_so(answer: object) -> None:
         InvalidPlayerError, match=r"wrong chose .* on '5,12,13,30/15,34,37' with a 1; legal: 5-6, 13x14, 30-31"
     ):
         wrong.choices(Board.parse("5,12,13,30/15,34,37"), 1)
+
+
+def test_boards_and_moves_may_be_texts() -> None:
+    assert PLAYERS["fpoc"].choose("3,17/0", 4) == Move(17, 21)  # of the standard game
+    assert PLAYERS["optimal"].choose("3,17/0", 4) == Move(3, 7)  # of its database
+    player = FunctionPlayer("last", "Moves the last piece.", lambda board, roll, moves: str(moves[0]))
+    assert player.choose("3,17/0", 4) == Move(3, 7)
+    several = FunctionPlayer("any", "Draws.", lambda board, roll, moves: [str(move) for move in moves])
+    assert several.choices(Board.parse("3,17/0"), 4) == (Move(3, 7), Move(17, 21))
+    with pytest.raises(IllegalMoveError, match="is not a move"):
+        FunctionPlayer("odd", "Says nonsense.", lambda *_: "up").choose("3,17/0", 4)

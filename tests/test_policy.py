@@ -133,24 +133,6 @@ def test_choices_are_those_of_the_readers_game(tmp_path: Path, rules: Rules, rep
     reader.close()
 
 
-def test_options_are_the_legal_moves_and_where_they_lead() -> None:
-    for rules in GAMES:
-        game = Game(rules)
-        for board in open_boards(rules, 1 + rules.positions // 300):
-            for roll in ROLLS:
-                found = _successors.options(game, *board.masks, roll)
-                legal = [move for move in board.legal_moves(roll) if move != madn.Move.PASS]
-                assert [(start, end, hit) for start, end, hit, *_ in found] == [
-                    (-1 if move.start is None else move.start, move.end, move.captures) for move in legal
-                ]
-                for (*_, own, other, number), move in zip(found, legal, strict=True):
-                    assert (own, other) == board.after(move, roll).masks
-                    assert number == game.rank(own, other)
-    for wrong in ((1, 1 << 4, 1), (1, 1, 0), (1, 1, 7)):
-        with pytest.raises(ValueError, match=r"position|roll"):
-            _successors.options(Game(Rules(1, 8)), *wrong)
-
-
 @pytest.mark.parametrize(
     ("representation", "step", "equal"),
     [("fixed32", 1 / 2**29, True), ("fixed32", 2 / 2**29, False), ("float64", 5e-13, True), ("float64", 2e-12, False)],
@@ -367,11 +349,6 @@ WRONG_CALLS = {
         GAME, FIRST, b"12345", np.broadcast_to(CHOICES, (3, 6))
     ),
     "decode: ID that overflows": lambda: _policy.decode_into(GAME, HUGE - 1, b"12345", CHOICES.copy()),
-    "options: no game": lambda: _successors.options(None, 1, 1, 1),
-    "options: roll 7": lambda: _successors.options(GAME, 1, 1, 7),
-    "options: square out of range": lambda: _successors.options(GAME, 1 << 63, 1, 1),
-    "options: both on one square": lambda: _successors.options(GAME, 1, 1 << 4, 1),
-    "options: too many pieces": lambda: _successors.options(GAME, 7, 0, 1),
     "successors: no room": lambda: _successors.successors(GAME, 0, None),
     "successors: other shape": lambda: _successors.successors(GAME, 0, np.zeros((3, 6, 3), np.int64)),
     "successors: negative ID": lambda: _successors.successors(GAME, -1, IDS.copy()),

@@ -1,5 +1,6 @@
 """Game records: text and back, what is wrong with a broken one, and the review of a game."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,40 @@ def records(draw: st.DrawFn, start: st.SearchStrategy[Board] | None = None) -> R
 def test_text_and_back(record: Record) -> None:
     assert parse_record(str(record)) == record
     assert str(parse_record(str(record))) == str(record)
+
+
+@dataclass(frozen=True, slots=True)
+class HouseRules(Rules):
+    """Rules with two fields more, as later versions have."""
+
+    must_jump: bool = False
+    laps: int = 1
+
+
+def test_every_field_of_the_rules_is_a_head_and_a_missing_one_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = str(Record(Board.start(TWO)))
+    monkeypatch.setattr("madn.record.Rules", HouseRules)
+    assert parse_record(plain).rules == HouseRules(pieces=2)
+    record = Record(Board.start(HouseRules(2, 40, must_jump=True, laps=3))).played(1, "0-1")
+    assert "squares: 40\nmust_jump: on\nlaps: 3\nfirst: first\n" in str(record)
+    assert parse_record(str(record)) == record
+    moved = str(record).replace("laps: 3\n", "").replace("result:", "laps: 3\nresult:").replace("jump: on", "jump: off")
+    assert parse_record(moved).rules == HouseRules(2, 40, laps=3)
+    for old, new, message in (
+        ("must_jump: on", "must_jump: yes", "line 4: must_jump is 'on' or 'off', not 'yes'"),
+        ("laps: 3", "laps: three", "line 5: laps must be a whole number, not 'three'"),
+        ("laps: 3", "lap: 3", "line 5: there is no head 'lap:'; write one of laps:"),
+    ):
+        with pytest.raises(InvalidRecordError, match=message):
+            parse_record(str(record).replace(old, new))
+
+
+def test_boards_and_moves_may_be_texts() -> None:
+    record = Record("0/0", plies=(Ply(3, "0-3"),)).played(6, "0-6")  # type: ignore[arg-type]
+    assert record == Record(Board.start(), plies=(Ply(3, Move(0, 3)), Ply(6, Move(0, 6))))
+    assert play_game(PLAYERS["fpoc"], PLAYERS["random"], "0/0", 1) == play_game(
+        PLAYERS["fpoc"], PLAYERS["random"], Board.start(), 1
+    )
 
 
 @settings(max_examples=50)
@@ -95,7 +130,7 @@ result: unfinished
         ("pieces: 2", "pieces: 9", "line 2: pieces must be 1 to 6, not 9"),
         ("squares: 40", "squares: 41", "line 3: squares must be an even number"),
         ("first: A", "first:", "line 4: write a name after 'first:'"),
-        ("second: B", "third: B", "line 5: write one of second:, start:, result:"),
+        ("second: B", "third: B", "line 5: there is no head 'third:'; write one of second:, start:, result:"),
         ("second: B", "first: B", "line 5: a second 'first:'"),
         ("start: 0/0", "start: 0/20", "line 6: both sides hold the same square"),
         ("result: unfinished", "result: draw", "line 7: the result is 'first wins', 'second wins', 'unfinished', not"),

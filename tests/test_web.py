@@ -53,10 +53,16 @@ def small_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def databases(small_path: Path) -> Iterator[list[Served]]:
     """The game that comes with the package, stored in 16 bits, and a small one stored in full."""
     with madn.open_database() as two, madn.open_database(small_path) as small:
-        served = [Served("two-pieces", two), Served("small", small)]
-        yield served
-        for part in served:
-            part.close()
+        yield [Served("two-pieces", two), Served("small", small)]
+
+
+@pytest.fixture
+def unloaded(databases: list[Served]) -> Iterator[madn.Database]:
+    """The first database without values in memory: its files are read when it is queried."""
+    database = databases[0].database
+    database.engine.hold(None)
+    yield database
+    database.preload()
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +124,12 @@ def test_another_database_is_asked_by_its_name(board: Board, client: TestClient,
     assert asked(client, "position", board=board, db="small") == expected(databases[1].database, board)
 
 
-@given(board=boards(SMALL))
-def test_a_large_database_is_read_when_it_is_asked(board: Board, databases: list[Served]) -> None:
-    small = databases[1]
-    assert small._values is not None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small, "_values", None)
-        assert json.loads(small._position(str(board)).body) == expected(small.database, board)
+@given(board=boards(TWO))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_large_database_is_read_when_it_is_queried(
+    board: Board, databases: list[Served], unloaded: madn.Database
+) -> None:
+    assert json.loads(databases[0]._position(str(board)).body) == expected(unloaded, board)
 
 
 @given(board=boards(SMALL, finished=False))
@@ -195,20 +200,17 @@ def test_health_and_players(client: TestClient) -> None:
     assert [player["name"] for player in asked(client, "players")["players"]] == list(PLAYERS)
 
 
-def test_a_database_that_knows_only_the_best_moves_answers_null_for_wins(databases: list[Served]) -> None:
-    """Databases of best moves have no values: here the values of an ordinary one are taken away."""
-    served = Served("policy", databases[0].database)
-    assert served._reader is not None
-    served.close()
-    served._reader = served._values = None
-    found = json.loads(served.position("3,17/0").body)
-    assert found["win"] is None
-    for roll in found["rolls"]:
-        assert roll["win"] is None
-        assert {(move["win"], move["loss"]) for move in roll["moves"]} == {(None, None)}
-        best = served.database.best_move(Board.parse("3,17/0", TWO), roll["roll"])
-        assert roll["moves"][0]["move"] == str(best)
-    assert json.loads(served.move("3,17/0", 4, "fpoc", 0).body)["win"] is None
+def test_a_database_of_best_moves_answers_null_for_wins(small_path: Path, tmp_path: Path) -> None:
+    assert main(["compress", str(small_path), str(tmp_path / "best"), "--store", "policy", "--json"]) == 0
+    with madn.open_database(small_path) as values, madn.open_database(tmp_path / "best") as best_moves:
+        served = Served("best", best_moves)
+        found = json.loads(served.position("3,7/0").body)
+        assert found["win"] is None
+        for roll in found["rolls"]:
+            assert roll["win"] is None
+            assert {(move["win"], move["loss"]) for move in roll["moves"]} == {(None, None)}
+            assert roll["moves"][0]["move"] == str(values.best_move("3,7/0", roll["roll"]))
+        assert json.loads(served.move("3,7/0", 4, "fpoc", 0).body)["win"] is None
 
 
 # errors
@@ -253,7 +255,7 @@ def test_what_is_wrong_with_a_question_is_said(question: str, client: TestClient
     assert answer.headers["cache-control"] == "no-store"
 
 
-def test_what_is_not_there_is_404(client: TestClient, databases: list[Served], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_there_is_404(client: TestClient, unloaded: madn.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     for path in ("/nothing", "/api/nothing", "/api/position?board=0/0&db=x", "/api/position?board=0/0&version=0"):
         answer = client.get(path)
         assert answer.status_code == 404
@@ -262,8 +264,7 @@ def test_what_is_not_there_is_404(client: TestClient, databases: list[Served], m
     def missing(number: int) -> float:
         raise MissingBlockError(f"/secret/path: position {number} is not in this database")
 
-    monkeypatch.setattr(databases[0], "_values", None)
-    monkeypatch.setattr(databases[0]._reader, "win", missing)
+    monkeypatch.setattr(unloaded._reader, "win", missing)
     answer = client.get("/api/position?board=0,1/2,3")
     assert answer.status_code == 404
     assert answer.json() == {"message": "this position is not in the database two-pieces"}
@@ -272,13 +273,12 @@ def test_what_is_not_there_is_404(client: TestClient, databases: list[Served], m
 
 
 def test_damage_is_a_fault_that_tells_no_path(
-    client: TestClient, databases: list[Served], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: TestClient, unloaded: madn.Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def damaged(number: int) -> float:
         raise CorruptBlockError("/secret/path: block 3 is damaged")
 
-    monkeypatch.setattr(databases[0], "_values", None)
-    monkeypatch.setattr(databases[0]._reader, "win", damaged)
+    monkeypatch.setattr(unloaded._reader, "win", damaged)
     answer = client.get("/api/position?board=0,1/2,4")
     assert answer.status_code == 500
     assert "secret" not in answer.text
@@ -436,10 +436,10 @@ def test_another_content_is_another_version(small_path: Path, tmp_path: Path, da
     assert (
         main(["solve", "--pieces", "2", "--squares", "12", "--tolerance", "1e-3", "--out", str(tmp_path / "db")]) == 0
     )
-    with madn.open_database(tmp_path / "db") as rough, contextlib.closing(Served("small", rough)) as other:
-        assert other.version != databases[1].version
-    with madn.open_database(small_path) as same, contextlib.closing(Served("other name", same)) as again:
-        assert again.version == databases[1].version
+    with madn.open_database(tmp_path / "db") as rough:
+        assert Served("small", rough).version != databases[1].version
+    with madn.open_database(small_path) as same:
+        assert Served("other name", same).version == databases[1].version
 
 
 # the page, and safety

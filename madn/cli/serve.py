@@ -46,8 +46,6 @@ def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -
         opened = [stack.enter_context(open_database(path)) for path in db or (None,)]
         names = _names(database.path for database in opened)
         served = [Served(name, database) for name, database in zip(names, opened, strict=True)]
-        for part in served:
-            stack.callback(part.close)
         app = make_app(served, rate)
         listening = bound(host, port)
         address = address_of(listening)

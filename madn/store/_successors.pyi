@@ -5,7 +5,6 @@ from numpy.typing import NDArray
 
 from madn._core import Game
 
-def options(game: Game, own: int, other: int, roll: int) -> list[tuple[int, int, bool, int, int, int]]: ...
 def successors(game: Game, first: int, out: NDArray[np.int64]) -> None: ...
 
 class BlockIndex:

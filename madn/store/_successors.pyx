@@ -10,39 +10,14 @@ from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, decode, encode, finished, is_position, left_after,
-    own_moves, rolls_again,
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, decode, encode, finished, left_after, own_moves,
+    rolls_again,
 )
 
 cdef enum:
     SHIFT = 13               # log2 of the IDs that share a bucket of the index
 
 cdef int64_t MOST_IDS = <int64_t>1 << 48     # more than any game has
-
-
-def options(Game game not None, uint64_t own, uint64_t other, int roll):
-    """Return the moves of one position as (start, end, captures, own, other, ID), by ascending start.
-
-    `own`, `other` and the ID are the board that the next player to roll sees; start -1 is the box. An empty list
-    is a lost turn.
-    """
-    cdef const GameTables* t = &game.tables
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef uint64_t left, mine
-    cdef int j
-    if not 1 <= roll <= DIE:
-        raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
-    if not is_position(t, own, other):
-        raise ValueError(f"masks {own:#x} and {other:#x} are not a position")
-    listed = []
-    for j in range(own_moves(t, own, roll, moves)):
-        mine = moves[j].after
-        left = left_after(t, &moves[j], other)
-        if rolls_again(roll):
-            listed.append((moves[j].start, moves[j].end, left != other, mine, left, encode(t, mine, left)))
-        else:
-            listed.append((moves[j].start, moves[j].end, left != other, left, mine, encode(t, left, mine)))
-    return listed
 
 
 def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out not None):

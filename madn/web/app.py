@@ -20,7 +20,7 @@ from starlette.routing import Route
 import madn
 from madn.errors import MadnError, MissingBlockError
 from madn.players import PLAYERS
-from madn.rules import DIE
+from madn.rules import ROLLS
 from madn.web.answers import Answer, Served, encoded, tagged
 from madn.web.description import (
     BOARDS,
@@ -78,11 +78,11 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
 
 def files() -> dict[str, Handler]:
     """The files of the page by name, read once: a request can name one of these and nothing else."""
-    found = {}
+    handlers = {}
     for file in (resources.files("madn") / "web" / "static").iterdir():
         kind = TYPES[file.name.rpartition(".")[2]]
-        found[file.name] = fixed(tagged(file.read_bytes()), kind)
-    return found
+        handlers[file.name] = fixed(tagged(file.read_bytes()), kind)
+    return handlers
 
 
 def fixed(answer: Answer, kind: str = "application/json") -> Handler:
@@ -95,7 +95,7 @@ def fixed(answer: Answer, kind: str = "application/json") -> Handler:
 
 
 def answered(request: Request, answer: Answer, cache: str, kind: str = "application/json") -> Response:
-    """An answer that can be kept; only its tag if the client has it."""
+    """An answer that can be cached; only its tag if the client has it."""
     headers = {"etag": answer.tag, "cache-control": cache}
     known = request.headers.get("if-none-match")
     if known is not None and (known.strip() == "*" or answer.tag in re.findall(r'"[^"]*"', known)):
@@ -138,8 +138,8 @@ class Interface:
         given = parameters(request, "board", "roll", "player", "seed", "db", "version", needed=("board", "roll"))
         served, cache = self._database(given)
         roll, player, seed = given["roll"], given.get("player", "optimal"), given.get("seed", "0")
-        if not re.fullmatch(f"[1-{DIE}]", roll):
-            raise HTTPException(400, f"a roll is a whole number from 1 to {DIE}, not {roll[:20]!r}")
+        if roll not in map(str, ROLLS):
+            raise HTTPException(400, f"a roll is a whole number from 1 to {ROLLS[-1]}, not {roll[:20]!r}")
         if player not in PLAYERS:
             raise HTTPException(400, f"there is no player {player[:20]!r}; the players are {', '.join(PLAYERS)}")
         if not SEED.fullmatch(seed) or int(seed) > MOST_SEED:
@@ -164,7 +164,7 @@ class Interface:
         return Response(encoded(facts), headers={"cache-control": "no-store"}, media_type="application/json")
 
     def _database(self, given: Mapping[str, str]) -> tuple[Served, str]:
-        """The database a request names, and how long its answers may be kept."""
+        """The database a request names, and how long its answers may be cached."""
         name = given.get("db", next(iter(self.served)))
         served = self.served.get(name)
         if served is None:

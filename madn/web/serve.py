@@ -22,17 +22,17 @@ def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; ResourceError if the address cannot be had."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        found = socket.socket(family, kind, protocol)
+        listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ResourceError(f"cannot listen on {host}: {error.strerror}") from None
     try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind(address)
-        found.listen(BACKLOG)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(address)
+        listening.listen(BACKLOG)
     except OSError as error:
-        found.close()
+        listening.close()
         raise ResourceError(f"cannot listen on {host}, port {port}: {error.strerror}") from None
-    return found
+    return listening
 
 
 def address_of(listening: socket.socket) -> str:

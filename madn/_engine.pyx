@@ -1,0 +1,160 @@
+"""Answers about a position, compiled: its legal moves, what they are worth, and which is best.
+
+This is the one engine behind `madn.Database` and the server. It works on masks; `madn/database.py` turns its answers
+into boards and moves, `madn/web/answers.py` into JSON. The rule for ties is `best_option` in `_core.pxd`, which the
+compiled player `optimal` and the databases of best moves use too.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from madn._core cimport (
+    BOX, DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, finished, is_position, left_after, own_moves,
+    rolls_again,
+)
+
+from madn.store.policy import choice
+
+
+cdef struct Option:      # a legal move, and the board that the next player to roll sees
+    int start            # BOX is the box
+    int end              # -1 is a lost turn
+    bint captures
+    uint64_t own
+    uint64_t other
+    int64_t id
+
+
+cdef inline int list_options(const GameTables* t, uint64_t own, uint64_t other, int roll, Option* out) noexcept nogil:
+    """The legal moves by ascending start, or the lost turn; returns how many there are."""
+    cdef OwnMove moves[MAX_CHOICES]
+    cdef uint64_t left
+    cdef int j, count = own_moves(t, own, roll, moves)
+    if count == 0:
+        moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
+    for j in range(max(count, 1)):
+        left = other if count == 0 else left_after(t, &moves[j], other)
+        out[j].start, out[j].end, out[j].captures = moves[j].start, moves[j].end, left != other
+        out[j].own = moves[j].after if rolls_again(roll) else left
+        out[j].other = left if rolls_again(roll) else moves[j].after
+        out[j].id = encode(t, out[j].own, out[j].other)
+    return max(count, 1)
+
+
+cdef class Engine:
+    """Answers from what a `BlockReader` stores: values, or best moves only.
+
+    A position is two masks. A move is (start, end, captures, own, other, win): start -1 is the box, end -1 a lost turn,
+    `own` and `other` are the board that the next player to roll sees, `win` is the mover's winning probability, or None
+    where only best moves are stored. Moves within `tie` of the largest probability are equal: of those the one that
+    starts on the highest square is best and comes first; the others follow by descending probability and start.
+    """
+
+    cdef readonly Game game
+    cdef readonly double tie
+    cdef object reader
+    cdef bint values             # stored, or only best moves
+    cdef const double[::1] table  # all values by ID, if they are in memory
+
+    def __cinit__(self, reader, double tie):
+        self.reader, self.game, self.tie, self.values = reader, reader.game, tie, not reader.policy
+        self.table = None
+
+    def hold(self, const double[::1] values):
+        """Answer from these values, of every position by ID, instead of asking the reader; None ends that."""
+        if values is not None and values.shape[0] != self.game.tables.positions:
+            raise ValueError(f"{values.shape[0]} values for a game of {self.game.tables.positions} positions")
+        self.table = values
+
+    cdef int check(self, uint64_t own, uint64_t other) except -1:
+        if not is_position(&self.game.tables, own, other):
+            self.game.rank(own, other)    # raises, and says why
+        return 0
+
+    cdef inline bint over(self, uint64_t own, uint64_t other) noexcept:
+        return finished(&self.game.tables, own) or finished(&self.game.tables, other)
+
+    cdef object value(self, int64_t id):
+        return self.reader.win(id) if self.table is None else self.table[id]
+
+    cdef int rank(self, int64_t id, int roll, const Option* options, int count, double* wins) except -1:
+        """Fill in the mover's chances, unless only best moves are stored; return the number of the best move."""
+        cdef int j, best
+        for j in range(count if self.values else 0):
+            wins[j] = self.value(options[j].id)
+            if not rolls_again(roll):
+                wins[j] = 1.0 - wins[j]
+        if count == 1:
+            return 0
+        if self.values:
+            return best_option(wins, count, self.tie)
+        best = choice(self.reader.choices(id), roll)
+        if best >= count:
+            raise ValueError(f"position {id}, roll {roll}: stored move {best} of {count} legal ones")
+        return best
+
+    cdef list ordered(self, uint64_t own, uint64_t other, int64_t id, int roll):
+        """The moves of an open position, best first."""
+        cdef Option options[MAX_CHOICES]
+        cdef double wins[MAX_CHOICES]
+        cdef int order[MAX_CHOICES]
+        cdef int j, k, count = list_options(&self.game.tables, own, other, roll, options)
+        order[0] = self.rank(id, roll, options, count, wins)
+        k = 1
+        for j in range(count - 1, -1, -1):
+            if j != order[0]:
+                order[k] = j
+                k += 1
+        for j in range(2, count if self.values else 0):    # by descending chance; equal ones stay by descending start
+            k = j
+            while k > 1 and wins[order[k - 1]] < wins[order[k]]:
+                order[k - 1], order[k] = order[k], order[k - 1]
+                k -= 1
+        moves = []
+        for j in range(count):
+            k = order[j]
+            moves.append((options[k].start, options[k].end, options[k].captures, options[k].own, options[k].other,
+                          wins[k] if self.values else None))
+        return moves
+
+    def win(self, uint64_t own, uint64_t other):
+        """The winning probability of the side to move, before it rolls."""
+        self.check(own, other)
+        return self.value(encode(&self.game.tables, own, other))
+
+    def best_move(self, uint64_t own, uint64_t other, int roll):
+        """(start, end, captures) of the best move, None in a finished game; a forced move needs no look-up."""
+        cdef Option options[MAX_CHOICES]
+        cdef double wins[MAX_CHOICES]
+        cdef int best = 0, count
+        self.check(own, other)
+        check_roll(roll)
+        if self.over(own, other):
+            return None
+        count = list_options(&self.game.tables, own, other, roll, options)
+        if count > 1:
+            best = self.rank(encode(&self.game.tables, own, other), roll, options, count, wins)
+        return options[best].start, options[best].end, options[best].captures
+
+    def moves(self, uint64_t own, uint64_t other, int roll):
+        """Every legal move of one roll, best first; none in a finished game."""
+        self.check(own, other)
+        check_roll(roll)
+        if self.over(own, other):
+            return []
+        return self.ordered(own, other, encode(&self.game.tables, own, other), roll)
+
+    def analyse(self, uint64_t own, uint64_t other):
+        """The winning probability before the roll, and the moves of all rolls; no rolls in a finished game."""
+        cdef int roll
+        self.check(own, other)
+        cdef int64_t id = encode(&self.game.tables, own, other)
+        rolls = []
+        if not self.over(own, other):
+            rolls = [self.ordered(own, other, id, roll) for roll in range(1, DIE + 1)]
+        return self.value(id) if self.values else None, rolls
+
+
+cdef int check_roll(int roll) except -1:
+    if not 1 <= roll <= DIE:
+        raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
+    return 0
