@@ -19,6 +19,7 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import numpy as np
 from hardware import hardware
@@ -30,7 +31,7 @@ OPENSPIEL_TARGET = 20
 THRESHOLD = 1e-10  # at which OpenSpiel's value iteration stops
 
 
-def worker(rules: dict, threads: int | None) -> dict:
+def worker(rules: dict[str, Any], threads: int | None) -> dict[str, Any]:
     """Solve once and say what it took."""
     cpu = time.process_time()
     solution = solve(Pig(**rules), threads)
@@ -47,7 +48,7 @@ def worker(rules: dict, threads: int | None) -> dict:
     }
 
 
-def solved(repeats: int, threads: int | None = None, **rules: object) -> dict:
+def solved(repeats: int, threads: int | None = None, **rules: object) -> dict[str, Any]:
     """The median run of some, each in a process of its own."""
     command = [sys.executable, __file__, "--worker", json.dumps([rules, threads])]
     runs = [
@@ -58,7 +59,7 @@ def solved(repeats: int, threads: int | None = None, **rules: object) -> dict:
     return {**rules, **runs[0], "seconds": median(each), "cpu_seconds": cpu, "each_run_seconds": each}
 
 
-def wubbel(repeats: int) -> dict:
+def wubbel(repeats: int) -> dict[str, Any]:
     """Wubbel by the article's C program and by this package, one after the other."""
     table = np.empty((WUBBEL.target + 1,) * 3)
     theirs, ours = [], []
@@ -80,7 +81,7 @@ def wubbel(repeats: int) -> dict:
     }
 
 
-def openspiel(repeats: int) -> dict:
+def openspiel(repeats: int) -> dict[str, Any]:
     """OpenSpiel and this package on the same small game, or why not."""
     python = os.environ.get("MADN_OPENSPIEL_PYTHON", sys.executable)
     needs = "import pyspiel, open_spiel.python.algorithms.value_iteration"

@@ -150,7 +150,7 @@ def test_games_that_are_too_large_are_refused_before_the_work() -> None:
 def test_how_a_pair_of_sums_is_played() -> None:
     left, free = (1, 3, 5, 3, 1), (None,) * 5
 
-    def played(markers: Any, *pairing: int) -> list[tuple[int, ...]]:
+    def played(markers: Any, *pairing: Any) -> list[tuple[int, ...]]:
         return [step.columns for step in steps(left, markers, pairing)]
 
     assert played(free, 1, 3) == [(1, 3)]  # both sums must be played
@@ -264,12 +264,13 @@ def test_the_twin_agrees_to_12_digits_on_the_papers_first_game() -> None:
 @pytest.mark.parametrize("game", [CantStop(3, 1), CantStop(3, 2, 0)], ids=str)
 def test_bits_depend_neither_on_threads_nor_lanes_nor_processor(game: CantStop) -> None:
     expected = solved(game, threads=1).values
-    for way in [
+    ways: list[dict[str, Any]] = [
         {"threads": 2},
         {"threads": 3},
         {"lanes": 1},
         *({"build": name} for name in kernels.BUILDS),
-    ]:
+    ]
+    for way in ways:
         assert np.array_equal(solve(game, **way).values, expected), way
 
 
@@ -299,7 +300,11 @@ def stage_arguments(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> tuple[li
     calls: list[list[Any]] = []
 
     def recorder(kernel: Any) -> Any:
-        return lambda *arguments: calls.append(list(arguments)) or kernel(*arguments)
+        def record(*arguments: Any) -> Any:
+            calls.append(list(arguments))
+            return kernel(*arguments)
+
+        return record
 
     monkeypatch.setattr(kernels, "Turns", recorder(Turns))
     monkeypatch.setitem(kernels.BUILDS, "recorded", recorder(Stage))
@@ -476,14 +481,15 @@ def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
         """Stops at so many points and not before, unless that wins."""
 
         def worth(self, fail: float) -> Any:
-            rolls, best = [], []
+            rolls: list[float] = []
+            best: list[Any] = []
             for state, value in zip(self.states, self.stops, strict=True):
                 total = state.lost * fail
                 total += sum(count * max(best[o] for o in options) for count, options in state.groups)
                 rolls.append(total / game.sides**4)
                 placed = [c for c in range(game.columns) if state.markers[c] is not None]
                 score = rule28.bonus(game, sum(1 << c for c in placed))
-                score += sum(worth[c] * (game.lengths[c] - state.markers[c] + 1) for c in placed)
+                score += sum(worth[c] * (game.lengths[c] - (state.markers[c] or 0) + 1) for c in placed)
                 stopping = value is not None and (score >= points or value == 1.0)
                 best.append(value if stopping else rolls[-1])
             return rolls[-1]

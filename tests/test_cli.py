@@ -339,11 +339,11 @@ def asked(*args: object) -> Any:
     return json.loads(out.getvalue())
 
 
-def text(move: madn.Move, win: float, board: Board) -> tuple[str, float, str]:
+def text(move: madn.Move, win: float | None, board: Board) -> tuple[str, float | None, str]:
     return str(move), win, str(board)
 
 
-def texts(moves: list[dict[str, Any]]) -> list[tuple[str, float, str]]:
+def texts(moves: list[dict[str, Any]]) -> list[tuple[str, float | None, str]]:
     return [(move["move"], move["win"], move["board"]) for move in moves]
 
 
@@ -761,7 +761,7 @@ def test_a_terminal_has_a_progress_bar(run: Run, monkeypatch: pytest.MonkeyPatch
     terminal = Terminal()
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     monkeypatch.setattr(progress, "PAUSE", 0.0)
-    monkeypatch.setattr(progress.sys, "stderr", terminal)
+    monkeypatch.setattr("sys.stderr", terminal)
     with progress.ProgressBar("solving") as bar:
         for done in range(11):
             bar(done / 10, "part")
@@ -779,7 +779,7 @@ def test_a_pipe_has_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     clock = iter(range(0, 1000, 25))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
     with progress.ProgressBar("solving") as bar:
         for done in range(2, 9):
             bar(done / 10, "part")

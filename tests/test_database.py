@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -104,7 +105,7 @@ def test_a_value_is_the_mean_over_rolls_of_its_best_move(db: Database) -> None:
             assert analysis.rolls == ()
             continue
         assert [roll.roll for roll in analysis.rolls] == list(ROLLS)
-        mean = sum(roll.win for roll in analysis.rolls) / 6
+        mean = sum(roll.win or 0.0 for roll in analysis.rolls) / 6
         assert mean == pytest.approx(analysis.win, abs=1e-12 + 2 * error_of(db))
 
 
@@ -118,7 +119,7 @@ def test_moves_are_the_legal_ones_with_their_values_best_first(db: Database) -> 
             for m in moves:
                 win = db.win(m.board)
                 assert m.win == (win if roll == 6 else 1 - win)
-            assert [m.win for m in moves] == sorted((m.win for m in moves), reverse=True)
+            assert [m.win for m in moves] == sorted((m.win or 0.0 for m in moves), reverse=True)
             if not board.winner:
                 assert db.best_move(board, roll) == moves[0].move
                 assert db.analyse(board).rolls[roll - 1].moves == moves
@@ -203,7 +204,8 @@ def test_win_many_takes_boards_ids_and_masks(db: Database) -> None:
         wins = db.win_many(many)
         assert wins.dtype == np.float64
         assert np.array_equal(wins, expected)
-    for none in ([], np.empty(0, np.int64), np.empty((0, 2), np.uint64)):
+    nothing: list[Any] = [[], np.empty(0, np.int64), np.empty((0, 2), np.uint64)]
+    for none in nothing:
         assert db.win_many(none).shape == (0,)
 
 

@@ -172,7 +172,7 @@ def test_the_sides_that_do_not_play_stand_on_no_square_of_the_others(rules: Rule
 
 def shades(*colours: Colour) -> dict[str, str]:
     """The variables of the style sheet that these colours should be."""
-    found = {}
+    found: dict[str, str] = {}
     for colour in colours:
         name = f"--{colour.name.lower()}"
         found |= {name: colour.fill, f"{name}-pale": colour.pale}

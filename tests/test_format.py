@@ -22,6 +22,8 @@ from madn.database import open_database
 from madn.rules import Rules
 from madn.store import compress_database, write_database
 
+States, Weights, Taken = dict[int, tuple[int, int]], dict[int, list[int]], dict[tuple[int, int], int]
+
 # begin of the reader
 
 
@@ -118,8 +120,7 @@ class Decoder:
     def __init__(self, data: bytes) -> None:
         self.data = iter(data)
         self.low, self.high, self.code = 0, 0xFFFFFFFF, int.from_bytes([next(self.data) for _ in range(4)], "big")
-        self.tables: list[dict[int, tuple[int, int]]] = [{}, {}, {}]
-        self.weights: dict[int, list[int]] = {}
+        self.tables, self.weights = (States(), States(), States()), Weights()
 
     def event(self, about: int, contexts: tuple[int, int, int]) -> int:
         slots = [((about + 64 * c) * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48 for c in contexts]
@@ -144,8 +145,7 @@ def policy(directory: Path) -> Iterator[tuple[int, list[dict[int, int]]]]:
     """Yield (first ID, for each position by roll the piece to move, counted from the last) block by block."""
     for rules, (p1, f1, p2, f2, first_id, rank, n, *_), content in frames(directory):
         P, S, m1, m2 = rules["pieces"], rules["squares"], p1 - f1, p2 - f2
-        decoder, row = Decoder(content), comb(S - m1, m2)
-        taken: dict[tuple[int, int], int] = {}
+        decoder, taken, row = Decoder(content), Taken(), comb(S - m1, m2)
         for i in range(n if P not in (f1, f2) else 0):
             rest, last = divmod(rank + i, row)
             rest, main = divmod(rest, comb(S, m1))

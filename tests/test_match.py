@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from strategies import all_boards
 from test_players import rule_players
 
@@ -71,7 +72,7 @@ def test_optimal_plays_the_same_games_without_a_table(tmp_path, monkeypatch) -> 
     solved, policy = tmp_path / "solved", tmp_path / "policy"
     assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(solved)]) == 0
     compress_database(solved, policy, store="policy")
-    start, results = Board.start(SMALL), []
+    start, results = Board.start(SMALL), list[Any]()
     with madn.open_database(solved) as values, madn.open_database(policy) as moves:
         for database, largest in ((values, 10**9), (values, 1), (moves, 10**9)):
             monkeypatch.setattr("madn.match.TABLE_BYTES", largest)
@@ -100,9 +101,9 @@ def test_the_games_of_different_numbers_and_seeds_differ_and_the_die_is_fair() -
 
 def test_a_match_needs_games_and_an_open_board() -> None:
     with pytest.raises(InvalidPlayerError, match="at least one game"):
-        simulate(*RULED[:2], Board.start(TWO), 0)
+        simulate(RULED[0], RULED[1], Board.start(TWO), 0)
     with pytest.raises(InvalidPlayerError, match="over"):
-        simulate(*RULED[:2], Board.parse("40,41/0", TWO), 5)
+        simulate(RULED[0], RULED[1], Board.parse("40,41/0", TWO), 5)
 
 
 def test_the_standard_error_is_that_of_a_proportion() -> None:
@@ -116,7 +117,7 @@ def test_the_standard_error_is_that_of_a_proportion() -> None:
 # exact results
 
 
-def linear_system(rules: Rules, first: Player, second: Player) -> tuple[list[Board], np.ndarray]:  # type: ignore[type-arg]
+def linear_system(rules: Rules, first: Player, second: Player) -> tuple[list[Board], NDArray[Any]]:
     """Every open board twice, with either player to move, and its value by solving all equations at once."""
     open_boards = [board for board in all_boards(rules) if board.winner is None]
     number = {(board, who): i for i, (who, board) in enumerate((w, b) for w in (0, 1) for b in open_boards)}
@@ -191,21 +192,21 @@ def test_the_best_answers_to_each_other_are_the_solution_of_the_game() -> None:
     from madn.solver import make_plan, solve
 
     values = np.empty(SMALL.positions)
-    solve(make_plan(SMALL)).values.read(0, values)
+    solve(make_plan(SMALL)).read(0, values)
     assert np.abs(found.all_wins() - values).max() < 1e-12
     assert np.abs(found.all_wins(first=False) - values).max() < 1e-12
 
 
 @pytest.fixture(scope="module")
-def two_piece_values() -> np.ndarray:  # type: ignore[type-arg]
+def two_piece_values() -> NDArray[np.float64]:
     from madn.solver import make_plan, solve
 
     values = np.empty(TWO.positions)
-    solve(make_plan(TWO)).values.read(0, values)
+    solve(make_plan(TWO)).read(0, values)
     return values
 
 
-def test_nobody_beats_optimal_from_any_position(two_piece_values: np.ndarray) -> None:  # type: ignore[type-arg]
+def test_nobody_beats_optimal_from_any_position(two_piece_values: NDArray[np.float64]) -> None:
     """Two pieces, all positions: against optimal nobody wins more than the value of the game, and optimal no less."""
     values = two_piece_values
     with madn.open_database() as db:

@@ -79,6 +79,8 @@ def test_the_programs_can_be_run(program: str) -> None:
     assert os.access(path, os.X_OK)
     assert path.read_text(encoding="utf-8").startswith("#!/usr/bin/env bash\n")
     subprocess.run(["bash", "-n", str(path)], check=True)
+    named = re.findall(r"test_\w+\.py", path.read_text(encoding="utf-8"))
+    assert [name for name in named if not (ROOT / "tests" / name).exists()] == []
 
 
 @pytest.mark.parametrize("name", SLOW)

@@ -165,7 +165,7 @@ def precise(solution: Solution) -> np.ndarray[Any, np.dtype[np.longdouble]]:
     return values
 
 
-@pytest.mark.skipif(np.finfo(np.longdouble).eps > 1e-18, reason="long double has no more digits here")
+@pytest.mark.skipif(bool(np.finfo(np.longdouble).eps > 1e-18), reason="long double has no more digits here")
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_values_are_good_enough_to_name_every_action(variant: Any) -> None:
     """MADN_PIG_TARGET sets a larger target: 200 takes a minute for each variant."""
@@ -213,6 +213,7 @@ def test_a_value_is_the_mean_over_the_faces_of_the_better_action(data: st.DataOb
         assert answer.value == pytest.approx(answer.roll, abs=near)
     else:
         assert answer.roll is not None
+        assert answer.hold is not None
         assert answer.hold == pytest.approx(handed_over(own + turn), abs=near)
         assert answer.value == max(answer.roll, answer.hold)
 
@@ -434,7 +435,7 @@ def test_strategies_of_other_games_do_not_meet() -> None:
 
 
 def test_the_kernel_refuses_what_is_not_of_its_game() -> None:
-    rules = [20, 6, 1, False, False, False, [False] * 20]
+    rules: list[Any] = [20, 6, 1, False, False, False, [False] * 20]
     check(Kernel, rules, {0: [1, 1001, -20, 2**40], 1: [1, 1001], 2: [0, 7], 6: [[False] * 19, [], 3]}, (), {3, 4, 5})
     kernel = Kernel(*rules)
     assert kernel.waves == 1

@@ -10,6 +10,7 @@ import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from disk import Collector, StoppedError, disk_plan, solve_on_disk, values_from_disk, values_of
@@ -19,7 +20,7 @@ from madn.cli import main
 from madn.errors import OutputError
 from madn.solver import PlanError, make_plan, scratch_directory, solve
 from madn.solver.footprint import component_positions
-from madn.solver.numbers import FIXED32, FLOAT64
+from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import Scratch
 from madn.solver.streamed import Streamed
@@ -35,9 +36,9 @@ GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 @pytest.mark.parametrize("representation", [FLOAT64, FIXED32], ids=str)
-def test_from_disk_as_in_memory(rules, representation, tmp_path):
+def test_from_disk_as_in_memory(rules: Rules, representation: Representation, tmp_path: Path) -> None:
     tolerance = 1e-15 if representation is FLOAT64 and rules.pieces < 4 else 1e-8
-    changes = {"representation": representation, "tolerance": tolerance}
+    changes: dict[str, Any] = {"representation": representation, "tolerance": tolerance}
     inside = solve(replace(make_plan(rules, threads=1), **changes))
     collector = Collector(rules, representation)
     outside = solve_on_disk(replace(disk_plan(rules, tmp_path), threads=2, **changes), None, collector)
@@ -49,7 +50,7 @@ def test_from_disk_as_in_memory(rules, representation, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(tmp_path):
+def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(tmp_path: Path) -> None:
     rules = Rules(3, 20)
     inside = solve(make_plan(rules, tolerance=1e-6))
     limit = make_plan(rules, tolerance=1e-6, scratch=str(tmp_path), memory=BASE_MEMORY + 1).memory_bytes
@@ -59,7 +60,7 @@ def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(tmp_pa
     assert (values_from_disk(plan) == values_of(inside)).all()
 
 
-def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path):
+def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path: Path) -> None:
     plan = make_plan(Rules(4), scratch=str(tmp_path), memory=20 << 30)
     assert plan.memory_bytes <= 20 << 30
     assert (0, 0) in plan.streamed
@@ -70,7 +71,7 @@ def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path):
 
 
 @pytest.mark.parametrize("when", range(5))
-def test_after_a_stop_at_any_strip_the_work_goes_on(when, tmp_path):
+def test_after_a_stop_at_any_strip_the_work_goes_on(when: int, tmp_path: Path) -> None:
     rules = Rules(2, 14)
     wanted = values_of(solve(make_plan(rules)))
     plan = disk_plan(rules, tmp_path / "scratch", resume=True)
@@ -96,7 +97,7 @@ def test_after_a_stop_at_any_strip_the_work_goes_on(when, tmp_path):
     assert (collector.values == wanted).all()
 
 
-def test_progress_after_a_stop_begins_where_the_work_does(tmp_path):
+def test_progress_after_a_stop_begins_where_the_work_does(tmp_path: Path) -> None:
     """The time that is left is estimated from what is told: nothing of an earlier run must be in it."""
     rules = Rules(2, 14)
     plan = disk_plan(rules, tmp_path / "scratch", resume=True)
@@ -130,7 +131,7 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is for Unix")
-def test_kill_9_at_random_moments(tmp_path):
+def test_kill_9_at_random_moments(tmp_path: Path) -> None:
     whole = "MADN_KILL_THE_WHOLE_GAME" in os.environ  # three pieces on 40 squares: ten minutes
     rules, tolerance = (Rules(3), 1e-6) if whole else (Rules(3, 14), 1e-12)
     plain, disturbed, scratch = tmp_path / "plain", tmp_path / "disturbed", tmp_path / "scratch"
@@ -163,7 +164,9 @@ def test_kill_9_at_random_moments(tmp_path):
 
 
 @pytest.mark.parametrize("step", ["values", "policy", "clear"])
-def test_a_stop_after_the_last_component_loses_nothing(step, tmp_path, monkeypatch, capsys):
+def test_a_stop_after_the_last_component_loses_nothing(
+    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Stopped before either database is in its place, between the two, and before the scratch directory is empty."""
     out, policy, scratch = (tmp_path / name for name in ("db", "policy", "scratch"))
     args = ["solve", "--pieces", "2", "--squares", "10", "--out", str(out), "--policy", str(policy)]
@@ -174,7 +177,7 @@ def test_a_stop_after_the_last_component_loses_nothing(step, tmp_path, monkeypat
         (self.directory / "000.done").unlink()
         raise KeyboardInterrupt
 
-    def stopped(database: DatabaseWriter, *told: object) -> None:
+    def stopped(database: DatabaseWriter, *told: Any) -> None:
         if database.target.name == {"values": "db", "policy": "policy"}.get(step):
             raise KeyboardInterrupt
         publish(database, *told)
@@ -205,11 +208,11 @@ def _same_values(one: Path, other: Path) -> None:
 
 
 @pytest.fixture
-def begun(tmp_path) -> Path:
+def begun(tmp_path: Path) -> Path:
     """A scratch directory that a solve was stopped in, before the last component was examined."""
     passes = Streamed.passes
 
-    def stopped(self: Streamed, examine: bool, *args):
+    def stopped(self: Streamed, examine: bool, *args: Any) -> Any:
         if examine and self.mirrored:
             raise StoppedError
         return passes(self, examine, *args)
@@ -221,28 +224,28 @@ def begun(tmp_path) -> Path:
     return tmp_path / "scratch"
 
 
-def test_work_that_was_begun_is_not_overwritten(begun):
+def test_work_that_was_begun_is_not_overwritten(begun: Path) -> None:
     before = sorted(begun.iterdir())
     with pytest.raises(ResourceError, match="--resume goes on"):
         solve_on_disk(disk_plan(Rules(2, 10), begun))
     assert sorted(begun.iterdir()) == before
 
 
-def test_work_of_other_rules_is_refused(begun):
+def test_work_of_other_rules_is_refused(begun: Path) -> None:
     with pytest.raises(ResourceError, match=r"another solve .rules differ"):
         solve_on_disk(disk_plan(Rules(2, 12), begun, resume=True))
     with pytest.raises(ResourceError, match=r"another solve .tolerance differs"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True, tolerance=1e-9))
 
 
-def test_work_of_another_version_is_refused(begun):
+def test_work_of_another_version_is_refused(begun: Path) -> None:
     task = json.loads((begun / "plan.json").read_text())
     (begun / "plan.json").write_text(json.dumps({**task, "format": 99}))
     with pytest.raises(ResourceError, match="another version"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
 
 
-def test_a_directory_of_something_else_is_refused(tmp_path):
+def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
     with pytest.raises(ResourceError, match=r"holds 'letter.txt'"):
         solve_on_disk(disk_plan(Rules(2, 8), tmp_path, resume=True))
@@ -252,7 +255,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path):
 
 @pytest.mark.parametrize("suffix", ["values", "captures?", "state", "done"])
 @pytest.mark.parametrize("damage", ["cut", "changed", "lost", "swapped"])
-def test_files_that_were_cut_off_or_changed_are_noticed(begun, suffix, damage):
+def test_files_that_were_cut_off_or_changed_are_noticed(begun: Path, suffix: str, damage: str) -> None:
     (number,) = (path.stem for path in begun.glob("*.state"))
     (path,) = begun.glob(f"{number}.{suffix}") if suffix != "done" else [min(begun.glob("*.done"))]
     whole = path.read_bytes()
@@ -269,7 +272,7 @@ def test_files_that_were_cut_off_or_changed_are_noticed(begun, suffix, damage):
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_the_strips_are_enough_to_go_on(begun, lost):
+def test_the_strips_are_enough_to_go_on(begun: Path, lost: bool) -> None:
     """Killed between the end of a sweep that may be the last and the writing of its checkpoint."""
     (path,) = begun.glob("*.state")
     path.write_text(json.dumps({**json.loads(path.read_text()), "after_capture": None}))
@@ -283,7 +286,7 @@ def test_the_strips_are_enough_to_go_on(begun, lost):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")
-def test_two_solvers_do_not_share_a_directory(tmp_path):
+def test_two_solvers_do_not_share_a_directory(tmp_path: Path) -> None:
     plan = disk_plan(Rules(2, 8), tmp_path, resume=True)
     with scratch_directory(plan) as scratch:
         solution = solve(plan, scratch=scratch)
@@ -292,17 +295,17 @@ def test_two_solvers_do_not_share_a_directory(tmp_path):
     assert solve_on_disk(plan).win == solution.win
 
 
-def test_a_disk_without_room_is_refused_before_the_work(tmp_path, monkeypatch):
+def test_a_disk_without_room_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
     with pytest.raises(ResourceError, match="1 are free"):
         solve_on_disk(disk_plan(Rules(2, 8), tmp_path))
 
 
-def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path, monkeypatch):
+def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = Rules(2, 12)
     write, room = StripFile.write, 60
 
-    def full(self, *args, **kwargs):
+    def full(self: StripFile, *args: Any, **kwargs: Any) -> None:
         nonlocal room
         room -= 1
         if room == 0:
@@ -328,6 +331,6 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path, monkeypatch):
         ({"bits": 25}, "bits must be a whole number from 8 to 24, not 25"),
     ],
 )
-def test_plans_that_make_no_sense(options, part):
+def test_plans_that_make_no_sense(options: dict[str, Any], part: str) -> None:
     with pytest.raises(PlanError, match=part):
         make_plan(Rules(2, 8), **options)
