@@ -163,7 +163,7 @@ def test_the_engine_refuses_what_is_not_a_position_or_a_roll(pair: tuple[Databas
     for db in pair:
         half = db.rules.squares // 2
         for wrong in ((1, 1 << half), (1 << 60, 1), (7, 1), (3 << db.rules.squares, 3 << db.rules.squares)):
-            for ask in (db.engine.win, db.engine.analyse, lambda *masks: db.engine.moves(*masks, 1)):  # noqa: B023
+            for ask in (db.engine.win, db.engine.analyse, lambda own, other: db.engine.moves(own, other, 1)):  # noqa: B023
                 with pytest.raises(ValueError, match=r"square|pieces|finished"):
                     ask(*wrong)
         for roll in (0, 7, -1):

@@ -313,7 +313,7 @@ def test_the_tables_of_a_side_are_checked(wrong: Callable[[SideTables], SideTabl
 def test_the_values_exits_and_sets_of_a_component_are_checked() -> None:
     n = Side(SMALL, 0b10).size
     short, narrow = np.zeros(n * n - 1), np.zeros(n - 1)
-    for changes in (
+    wrong: list[dict[str, Any]] = [
         {"L": short},
         {"R": short},
         {"L": np.zeros(n * n, np.uint32)},
@@ -329,9 +329,10 @@ def test_the_values_exits_and_sets_of_a_component_are_checked() -> None:
         {"pieces": 0},
         {"pieces": 3},
         {"pieces": 5},
-    ):
+    ]
+    for changes in wrong:
         with pytest.raises(ValueError, match=r"\w"):
-            component(**changes)  # type: ignore[arg-type]
+            component(**changes)
     whole = component()
     for begin, end, threads in ((-1, 3, 1), (0, n + 1, 1), (3, 2, 1), (0, 3, 0)):
         with pytest.raises(ValueError, match="rows"):
@@ -346,9 +347,10 @@ def test_the_states_that_a_player_is_asked_about_are_checked() -> None:
         for a, b in ((states, good), (good, states)):
             with pytest.raises(ValueError, match="not a side"):
                 fill(player, a, b, False, np.zeros(2, np.uint32), 1)
-    for arrays in ((None, good), (good, None)):
+    pairs: list[tuple[Any, Any]] = [(None, good), (good, None)]
+    for one, other in pairs:
         with pytest.raises(TypeError, match="None"):
-            fill(player, *arrays, False, np.zeros(4, np.uint32), 1)  # type: ignore[arg-type]
+            fill(player, one, other, False, np.zeros(4, np.uint32), 1)
     for out, threads in ((3, 1), (4, 0)):
         with pytest.raises(ValueError, match="sets"):
             fill(player, good, good, False, np.zeros(out, np.uint32), threads)

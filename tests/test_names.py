@@ -53,7 +53,8 @@ def test_a_text_is_a_board_of_the_standard_game() -> None:
 def test_arrays_are_ranked_and_unranked() -> None:
     ids = np.random.default_rng(3).integers(0, TWO.positions, 1000)
     masks = madn.unrank_many(ids, TWO)
-    assert (masks.shape, masks.dtype) == ((1000, 2), np.uint64)
+    assert masks.shape == (1000, 2)
+    assert masks.dtype == np.uint64
     assert [tuple(row) for row in masks[:50].tolist()] == [madn.unrank(i, TWO).masks for i in ids[:50]]
     for same in (masks, masks.astype(np.int64), np.asfortranarray(masks), masks.tolist()):
         ranks = madn.rank_many(same, TWO)
