@@ -275,6 +275,7 @@ def find_player(
         player = player if database is None else OptimalPlayer(database)
         if player.database.rules != rules:
             raise RulesMismatchError(
-                f"player optimal needs a database for {rules}; this one holds {player.database.rules}"
+                f"player optimal needs a database for {rules}; this one holds {player.database.rules}; "
+                "give one that fits (madn solve writes it)"
             )
     return player

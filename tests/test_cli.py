@@ -265,7 +265,7 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
         ("play chess", "there is no player 'chess'"),
         ("play --out TMP/nowhere/game.txt", "nowhere/game.txt cannot be written: No such file or directory"),
         ("analyse-game TMP/none.txt", "none.txt: No such file"),
-        ("analyse-game GAME --db DB", "the game is of 2 pieces, 40 squares"),
+        ("analyse-game GAME --db DB", "the game is for 2 pieces, 40 squares"),
     ],
 )
 def test_bad_players_and_games_are_one_line(line: str, message: str, run: Run, command_line: Any) -> None:
