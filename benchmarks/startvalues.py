@@ -25,17 +25,55 @@ os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does, bef
 from hardware import hardware
 
 from madn import Rules
+from madn._core import Game
 from madn.cli.output import columns
 from madn.solver import make_plan, solve
 from madn.solver.components import InMemory, Matrices
 from madn.solver.convergence import Convergence
 from madn.solver.numbers import FIXED32
 from madn.solver.sides import Side
-from madn.startvalues import Guess, balanced, by_race, by_ratio, distances, guessed, spread, sweeps
+from madn.startvalues import (
+    Distances,
+    Guess,
+    Wins,
+    balanced,
+    by_ratio,
+    distances,
+    guessed,
+    open_positions,
+    spread,
+    sweeps,
+)
 
 CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3)]
 THESIS_UP_TO = 2  # pieces: a sweep of three takes minutes there
 SOLVED = "solved, to two digits"
+
+
+def by_race(rules: Rules, wins: Wins) -> Guess:
+    """Fitted to the winning probabilities of all open positions, by ID: who is ahead in a race, and by how much.
+
+    What the dice add to a walk spreads with the root of its length, so a lead counts in roots of what is left to walk.
+    The log odds are fitted as a curve of that lead, with a little for having the turn.
+    """
+    game = Game(rules)
+    own, other = game.unrank_many(np.arange(game.positions))
+    here = open_positions(own, other, rules)
+    values = np.asarray(wins, np.float64)[here]
+    terms = _race_terms(distances(own[here], rules), distances(other[here], rules))
+    fitted, *_ = np.linalg.lstsq(terms, np.log(values / (1 - values)), rcond=None)
+
+    def guess(own: Distances, other: Distances) -> Wins:
+        odds: Wins = np.exp(_race_terms(own, other) @ fitted)
+        return odds / (1 + odds)
+
+    return guess
+
+
+def _race_terms(own: Distances, other: Distances) -> Wins:
+    left = np.sqrt(own.astype(np.float64) + other)
+    lead = (other - own) / left
+    return np.stack([lead, np.abs(lead) * lead, lead**3, 1 / left], 1)
 
 
 def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:

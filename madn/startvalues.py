@@ -81,7 +81,7 @@ def spread(rules: Rules, read: Read) -> Spread:
     for first in range(0, game.positions, 1 << 22):
         ids = np.arange(first, min(first + (1 << 22), game.positions))
         own, other = game.unrank_many(ids)
-        here = _open(own, other, rules)
+        here = open_positions(own, other, rules)
         pair = distances(own[here], rules).astype(np.int64) * size + distances(other[here], rules)
         values = read(ids)[here]
         count += np.bincount(pair, minlength=size * size)
@@ -99,7 +99,8 @@ def spread(rules: Rules, read: Read) -> Spread:
     return Spread(ratio, counts, lowest, np.bincount(group, total[pairs]) / counts, highest)
 
 
-def _open(own: NDArray[np.uint64], other: NDArray[np.uint64], rules: Rules) -> NDArray[np.bool_]:
+def open_positions(own: NDArray[np.uint64], other: NDArray[np.uint64], rules: Rules) -> NDArray[np.bool_]:
+    """Which of these pairs of states are positions of a game that goes on."""
     S, done = np.uint64(rules.squares), np.uint64((1 << rules.pieces) - 1)
     unfinished: NDArray[np.bool_] = (own >> S != done) & (other >> S != done)
     return unfinished
@@ -126,32 +127,6 @@ def by_ratio(polynomial: Wins) -> Guess:
     return guess
 
 
-def by_race(rules: Rules, wins: Wins) -> Guess:
-    """Fitted to the winning probabilities of all open positions, by ID: who is ahead in a race, and by how much.
-
-    What the dice add to a walk spreads with the root of its length, so a lead counts in roots of what is left to walk.
-    The log odds are fitted as a curve of that lead, with a little for having the turn.
-    """
-    game = Game(rules)
-    own, other = game.unrank_many(np.arange(game.positions))
-    here = _open(own, other, rules)
-    values = np.asarray(wins, np.float64)[here]
-    terms = _race_terms(distances(own[here], rules), distances(other[here], rules))
-    fitted, *_ = np.linalg.lstsq(terms, np.log(values / (1 - values)), rcond=None)
-
-    def guess(own: Distances, other: Distances) -> Wins:
-        odds: Wins = np.exp(_race_terms(own, other) @ fitted)
-        return odds / (1 + odds)
-
-    return guess
-
-
-def _race_terms(own: Distances, other: Distances) -> Wins:
-    left = np.sqrt(own.astype(np.float64) + other)
-    lead = (other - own) / left
-    return np.stack([lead, np.abs(lead) * lead, lead**3, 1 / left], 1)
-
-
 def guessed(rules: Rules, guess: Guess) -> Wins:
     """Start values by ID: a guess for every open position; finished games keep 1 and 0."""
     game = Game(rules)
@@ -160,7 +135,7 @@ def guessed(rules: Rules, guess: Guess) -> Wins:
     for first in range(0, game.positions, 1 << 22):
         here = slice(first, min(first + (1 << 22), game.positions))
         own, other = game.unrank_many(np.arange(here.start, here.stop))
-        unfinished = _open(own, other, rules)
+        unfinished = open_positions(own, other, rules)
         x[here][unfinished] = guess(distances(own[unfinished], rules), distances(other[unfinished], rules))
     return x
 

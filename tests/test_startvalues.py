@@ -10,7 +10,7 @@ from strategies import all_boards, boards
 from madn import Board, Rules
 from madn._core import Game
 from madn.solver import make_plan, solve
-from madn.startvalues import balanced, by_race, by_ratio, distances, guessed, ratios, spread, sweeps
+from madn.startvalues import balanced, by_ratio, distances, guessed, ratios, spread, sweeps
 
 SMALL = Rules(2, 8)
 
@@ -87,12 +87,3 @@ def test_sweeps_end_with_the_values_of_the_game(wins: NDArray[np.float64]) -> No
     assert all(changes[:-1])
     assert np.abs(x - wins).max() < 1e-4
     assert sweeps(SMALL, wins.copy()) == [0]
-
-
-def test_the_race_is_a_better_guess_than_a_half_and_follows_the_lead(wins: NDArray[np.float64]) -> None:
-    guess = by_race(SMALL, wins)
-    over = (wins == 0) | (wins == 1)
-    assert np.abs(guessed(SMALL, guess) - wins)[~over].mean() < 0.5 * np.abs(wins - 0.5)[~over].mean()
-    other = np.arange(1, 30, dtype=np.int32)
-    chances = guess(np.full(29, 15, np.int32), other)
-    assert (np.diff(chances) > 0).all()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from madn.board import Board
 from madn.errors import ResourceError
 from madn.solver import _reorder
 from madn.solver.best_moves import Captures, MoveWords, Whole, Window
@@ -34,6 +35,8 @@ class Delivery:
         self.zones = Zones(self.plan.rules)
         self.representation = self.plan.representation
         self.at_hand: Solved = {}
+        self.boards: dict[int, str] = {}  # those of the component whose values are reported, by ID
+        self.wins: dict[str, float] = {}
 
     def pair(self, pair: Pair, at_hand: Solved, tell: Callable[[float], None]) -> dict[str, Any]:
         """Deliver a component that is solved, unless an earlier run did; return what is known of it then.
@@ -50,8 +53,10 @@ class Delivery:
                     "begin again in an empty directory"
                 )
             return earlier
-        counted: dict[str, Any] = {"wins": self._wins(pair)}
-        if self.receiver or self.plan.census:
+        self.boards = {self.zones.game.rank(*board.masks): str(board) for board in self._boards(pair)}
+        self.wins = {}
+        counted: dict[str, Any] = {"wins": self.wins}
+        if self.receiver or self.plan.census or self.boards:
             census = Census()
             self.at_hand = at_hand
             self._deliver(*sides[0], census, lambda part: tell(part / len(sides)))
@@ -77,11 +82,10 @@ class Delivery:
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
         self.receiver.flush()
 
-    def _wins(self, pair: Pair) -> dict[str, float]:
-        """The winning probabilities of the boards that are reported, as far as they are in this component."""
+    def _boards(self, pair: Pair) -> list[Board]:
+        """The boards that are reported, as far as they are in this component."""
         squares = self.plan.rules.squares
-        boards = [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
-        return {str(board): self.representation.probability(self.scratch.value(board)) for board in boards}
+        return [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
 
     def _deliver(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
@@ -90,6 +94,9 @@ class Delivery:
         def values(part: Part) -> None:
             if self.representation.shift:
                 part.values[:] += self.representation.shift
+            for number, board in self.boards.items():
+                if part.first <= number < part.first + len(part.values):
+                    self.wins[board] = self.representation.probability(float(part.values[number - part.first]))
             census.positions += len(part.values)
             _reorder.count_values(part.values, counts)
             if self.receiver:

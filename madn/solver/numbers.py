@@ -48,8 +48,8 @@ class Representation:
         return int(np.dtype(self.dtype).itemsize)
 
     def probability(self, value: float) -> float:
-        """The winning probability that a value of the solver stands for."""
-        return 0.5 + value / self.unit
+        """The winning probability that a value stands for which has left the solver."""
+        return value if self.shift else 0.5 + value / self.unit
 
     def zeros(self, size: int) -> Values:
         """An array of zeros."""

@@ -20,9 +20,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from madn.board import Board
 from madn.errors import CorruptBlockError, OutputError, ResourceError
 from madn.solver.components import Component, Matrices, Solved
 from madn.solver.graph import Pair, users
@@ -116,10 +113,10 @@ class Scratch:
         if not plan.resume and any(name != TASK for name in found):
             raise ResourceError(f"{self.directory}: holds work that was begun; --resume goes on with it")
 
-    def finish(self, told: dict[str, Any]) -> None:
-        """Note that everything is solved and handed over, and what is to be told of it: only `clear` is left to do."""
+    def finish(self, last: dict[str, Any]) -> None:
+        """Note that everything is solved and delivered, and what is left to publish: only `clear` comes after that."""
         task = json.loads((self.directory / TASK).read_text(encoding="ascii"))
-        write_whole(self.directory / TASK, json.dumps({**task, "finished": told}))
+        write_whole(self.directory / TASK, json.dumps({**task, "finished": last}))
 
     def path(self, pair: Pair, suffix: str) -> Path:
         """The file of a component."""
@@ -136,41 +133,16 @@ class Scratch:
         return self._figures(self.path(pair, "done"))
 
     def stored(self, pair: Pair) -> dict[str, Any] | None:
-        """What was counted of a component, if it was handed over."""
+        """What was counted of a component, if it was delivered."""
         return self._figures(self.path(pair, "stored"))
 
     def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
-        """Note that a component was handed over; remove the values that nothing needs any more."""
+        """Note that a component was delivered; remove the values that nothing needs any more."""
         write_whole(self.path(pair, "stored"), json.dumps(counted))
         for other in self.pairs:
             needing = users(self.plan.rules, other, self.pairs)
             if all(self.stored(user) is not None for user in [other, *needing]):
                 self.path(other, "values").unlink(missing_ok=True)
-
-    def value(self, board: Board) -> float:
-        """The value of one position of a solved component, minus one half, in stored units."""
-        own, other = (mask >> self.plan.rules.squares for mask in board.masks)
-        main = (1 << self.plan.rules.squares) - 1
-        file = self.open(self.pair_of(own, other))
-        tiling = file.tiling
-        mine, theirs = self.sides[own], self.sides[other]
-        a, b = (
-            int(side.index(np.array([mask & main], np.uint64))[0])
-            for side, mask in zip((mine, theirs), board.masks, strict=True)
-        )
-        kept = tiling.rows is mine and (not tiling.mirrored or theirs.pips[b] >= mine.pips[a])
-        row, column = (a, b) if kept else (b, a)
-        strip, number = int(tiling.rows.pips[row]), int(tiling.columns.pips[column])
-        begin, end = (int(n) for n in tiling.rows.class_start[strip : strip + 2])
-        first, last = (int(n) for n in tiling.columns.class_start[number : number + 2])
-        found = np.zeros((end - begin) * (last - first), file.dtype)
-        start = (np.arange(tiling.rows.size, dtype=np.int64) - begin) * (last - first) - first
-        classes = range(number, number + 1)
-        L, R = (found, None) if kept else (None, found)
-        tiling.unpack(strip, file.read(strip, classes), L, R, start, classes)
-        file.close()
-        value = float(found[start[row] + column])
-        return value if kept else -value
 
     def _figures(self, path: Path) -> dict[str, Any] | None:
         try:

@@ -155,7 +155,7 @@ class MatrixValues:
         """The winning probability of one position."""
         value = self.representation.zeros(1)
         self.read(self.zones.game.rank(*board.masks), value)
-        return self.representation.probability(float(value[0]) - self.representation.shift)
+        return self.representation.probability(float(value[0]))
 
     def _read_run(self, run: Run, skip: int, out: NDArray[Any]) -> None:
         """Fill `out` with the positions of a run after the first `skip`."""
