@@ -15,23 +15,18 @@ from madn.solver.numbers import FLOAT64, Representation
 
 
 class Collector:
-    """A receiver that keeps all values, and some best moves, in memory; it outlives stops of a solve."""
+    """A receiver that keeps all values, and best moves if it wants them, in memory; it outlives stops of a solve."""
 
     def __init__(
         self,
         rules: Rules,
         representation: Representation = FLOAT64,
-        wanted: Callable[[int], bool] = lambda first: False,
+        wants_choices: bool = False,
     ) -> None:
         self.values = np.full(rules.positions, -9, representation.dtype)
         self.words = np.full(rules.positions, 0xFFFF, np.uint16)
-        self.wanted = wanted
-        self.asked: list[int] = []
+        self.wants_choices = wants_choices
         self.next: dict[tuple[str, int], int] = {}
-
-    def wants_choices(self, first: int) -> bool:
-        self.asked.append(first)
-        return self.wanted(first)
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         return bool((self.values[first_of_run : first_of_run + size_of_run] != -9).all())

@@ -16,7 +16,7 @@ from madn.solver.census import PARTS, Census
 from madn.solver.components import Solved
 from madn.solver.footprint import rows_at_hand
 from madn.solver.graph import Pair
-from madn.solver.id_order import Band, Part, Receiver, deliver, first_of, groups_of
+from madn.solver.id_order import Band, Part, Receiver, deliver
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.scratch import Scratch
@@ -78,7 +78,7 @@ class Delivery:
             for run in self.zones.runs_of(own, other):
                 values = self.representation.won(run.size, own == full)
                 self.receiver.take(run.first, run.size, run.first, values)
-                if self.receiver.wants_choices(run.first):
+                if self.receiver.wants_choices:
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
         self.receiver.flush()
 
@@ -112,8 +112,7 @@ class Delivery:
                     yield load(number) if band.wants(number) else np.empty(0, dtype)
                     tell((VALUES if self.plan.census else 1.0) * band.done(number + 1))
 
-            groups = groups_of(self.zones, mine, theirs)
-            deliver(self.zones, mine, theirs, groups, value_rows, dtype, room, self.plan.threads, values, flush)
+            deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, flush)
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
         if self.plan.census:
             self._deliver_words(own, other, census, tell)
@@ -121,11 +120,6 @@ class Delivery:
     def _deliver_words(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
         receiver, zones, threads = self.receiver, self.zones, self.plan.threads
-        groups = [
-            group
-            for group in groups_of(zones, mine, theirs)
-            if receiver and receiver.wants_choices(first_of(zones, mine, theirs, group))
-        ]
         room = self._room(own, other, True)
 
         def rows_of(stack: ExitStack, own: int, other: int, captures: Captures | None) -> Window | Whole:
@@ -138,7 +132,7 @@ class Delivery:
 
         with closing(MoveWords(mine, theirs, self.representation, rows_of, threads)) as words_of:
             classes = len(mine.class_start) - 1
-            if not receiver or not groups:
+            if not receiver or not receiver.wants_choices:
                 for number in range(classes):
                     words_of.rows(number, True, census)
                     tell(VALUES + (1 - VALUES) * number / classes)
@@ -154,7 +148,7 @@ class Delivery:
             def words(part: Part) -> None:
                 receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
 
-            deliver(zones, mine, theirs, groups, word_rows, np.uint16, room, threads, words, receiver.flush)
+            deliver(zones, mine, theirs, word_rows, np.uint16, room, threads, words, receiver.flush)
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:

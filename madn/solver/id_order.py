@@ -1,4 +1,4 @@
-"""Handing over a solved component: its positions in the order of their IDs, as many at a time as memory allows."""
+"""Delivering a solved component: its positions in the order of their IDs, as many at a time as memory allows."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -17,8 +17,9 @@ GROUP = 1 << 20  # positions, about, that always go together: so the order does 
 class Receiver(Protocol):
     """Takes what is solved. Positions of a run of IDs come in ascending order, but runs take turns."""
 
-    def wants_choices(self, first: int) -> bool:
-        """Whether best moves are wanted beside values, of the group of positions that begins with this ID."""
+    @property
+    def wants_choices(self) -> bool:
+        """Whether best moves are wanted beside values."""
         ...
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
@@ -34,7 +35,7 @@ class Receiver(Protocol):
         ...
 
     def flush(self) -> None:
-        """Be done with all that was handed over: it is not given again."""
+        """Be done with all that was taken: it is not given again."""
         ...
 
 
@@ -126,13 +127,6 @@ def _length(zones: Zones, theirs: Side, pieces: int) -> int:
     return sum(math.comb(zones.rules.squares - pieces, k) for k in range(theirs.open_pieces + 1))
 
 
-def first_of(zones: Zones, mine: Side, theirs: Side, group: Group) -> int:
-    """The ID that a group begins with, in the run in which most of its positions are: all others on the main field."""
-    most = min(theirs.open_pieces, zones.rules.squares - group.pieces)
-    run = zones.run_of(mine.finish, theirs.finish, group.pieces, most)
-    return run.first + group.first * zones.width(run)
-
-
 def bands(zones: Zones, theirs: Side, groups: list[Group], positions: int) -> Iterator[list[Group]]:
     """The groups, cut so that at most about so many positions go together.
 
@@ -156,34 +150,23 @@ def deliver(
     zones: Zones,
     mine: Side,
     theirs: Side,
-    groups: list[Group],
     rows_of: Callable[[Band], Iterator[NDArray[Any]]],
     dtype: Any,
     room: int,
     threads: int,
-    hand_over: Callable[[Part], None],
+    take: Callable[[Part], None],
     flush: Callable[[], None],
 ) -> None:
-    """Put the positions of some groups of a pair, with one side to move, in the order of their IDs; hand them over.
+    """Put the positions of a pair, with one side to move, in the order of their IDs, and give them to `take`.
 
     `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
     """
-    cuts = list(bands(zones, theirs, groups, room // np.dtype(dtype).itemsize))
-    for number, band in enumerate(cuts):
-        share = number / len(cuts), 1 / len(cuts)
-        _deliver_band(Band(zones, mine, theirs, band, dtype, *share), rows_of, threads, hand_over, flush)
-
-
-def _deliver_band(
-    band: Band,
-    rows_of: Callable[[Band], Iterator[NDArray[Any]]],
-    threads: int,
-    hand_over: Callable[[Part], None],
-    flush: Callable[[], None],
-) -> None:
-    """In a function of its own: the memory of a band is free before the next is made."""
-    for number, rows in enumerate(rows_of(band)):
-        band.put(number, rows, threads)
-    for part in band.parts():
-        hand_over(part)
-    flush()
+    cuts = list(bands(zones, theirs, groups_of(zones, mine, theirs), room // np.dtype(dtype).itemsize))
+    for number, groups in enumerate(cuts):
+        band = Band(zones, mine, theirs, groups, dtype, number / len(cuts), 1 / len(cuts))
+        for strip, rows in enumerate(rows_of(band)):
+            band.put(strip, rows, threads)
+        for part in band.parts():
+            take(part)
+        flush()
+        del band, part  # their memory is free before the next is made

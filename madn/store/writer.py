@@ -295,8 +295,9 @@ class Databases:
         self.values, self.policy = values, policy
         self.writers = [writer for writer in (values, policy) if writer is not None]
 
-    def wants_choices(self, first: int) -> bool:
-        """Whether best moves are stored: of all positions, or of none."""
+    @property
+    def wants_choices(self) -> bool:
+        """Whether best moves are stored."""
         return self.policy is not None
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
