@@ -260,7 +260,7 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
         ("match fpoc", "give two players, or --table"),
         ("match fpoc random --table", "give two players, or --table"),
         ("match fpoc random --exact --games 5", "--exact plays no games"),
-        ("match optimal fpoc", "give one that fits"),
+        ("match optimal fpoc", "4 pieces, 40 squares"),
         ("match TMP/none.rules fpoc", "none.rules: No such file"),
         ("match fpoc random --pieces 1 --board 40/0", "the game is over"),
         ("play chess", "there is no player 'chess'"),
