@@ -28,6 +28,11 @@ VARIABLE = re.compile(
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
+def compared(text: str) -> str:
+    """The part of a text that is compared."""
+    return VARIABLE.sub(lambda found: found[1] or "", text)
+
+
 @dataclass
 class Example:
     """A command or a piece of Python in a document, and the output printed below it."""
@@ -65,8 +70,12 @@ class Example:
 
     def agrees(self, output: str) -> bool:
         """Whether this output is the printed one; `...` stands for anything, white space is not compared."""
-        printed, output = (VARIABLE.sub(lambda found: found[1] or "", text) for text in (self.printed, output))
-        return doctest.OutputChecker().check_output(printed, output, FLAGS)
+        return doctest.OutputChecker().check_output(compared(self.printed), compared(output), FLAGS)
+
+    def updated(self, output: str) -> str:
+        """This output, with the printed lines that still agree: times are not worth a change."""
+        printed = {compared(line): line for line in self.printed.splitlines(keepends=True)}
+        return "".join(printed.get(compared(line), line) for line in output.splitlines(keepends=True))
 
 
 def examples(document: Path) -> list[Example]:

@@ -25,6 +25,7 @@ import madn
 from madn import Board, Rules
 from madn.cli import commands, main, options, output, progress
 from madn.report import Fact, facts
+from madn.solving import SOLVING
 
 SMALL = Rules(pieces=2, squares=12)
 Run = Callable[..., tuple[int, str, str]]
@@ -259,7 +260,7 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
         ("match fpoc", "give two players, or --table"),
         ("match fpoc random --table", "give two players, or --table"),
         ("match fpoc random --exact --games 5", "--exact plays no games"),
-        ("match optimal fpoc", "give one that fits"),
+        ("match optimal fpoc", "4 pieces, 40 squares"),
         ("match TMP/none.rules fpoc", "none.rules: No such file"),
         ("match fpoc random --pieces 1 --board 40/0", "the game is over"),
         ("play chess", "there is no player 'chess'"),
@@ -532,7 +533,7 @@ def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run
         ("rank", "BOARD"),
         ("pig --target -5", "target must be 2 to 1000, not -5"),
         ("pig --losing-face 7", "losing face must be a face of the die, 1 to 6, not 7"),
-        ("pig --state 250,0,0", "state 250,0,0: the own score must be 0 to 199"),
+        ("pig --state 250,0,0", "state 250,0,0: own score must be 0 to 199, not 250"),
     ],
 )
 def test_the_line_says_what_and_where(line: str, words: str, run: Run) -> None:
@@ -579,7 +580,7 @@ def test_a_standard_output_that_cannot_be_written_is_status_3() -> None:
 # interruption and progress
 
 
-@pytest.mark.parametrize("where", ["madn.solver.solve", "madn.store.write_database"])
+@pytest.mark.parametrize("where", ["madn.solving.carry_out", "madn.solving.write_database"])
 def test_ctrl_c_is_status_130_and_leaves_nothing(
     where: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -600,7 +601,7 @@ def test_ctrl_c_while_blocks_are_written_keeps_the_old_database(
     before = {path.name: path.read_bytes() for path in (tmp_path / "db").iterdir()}
 
     def interrupted(bar: progress.ProgressBar, fraction: float, text: str = "") -> None:
-        if bar.label == "writing":
+        if fraction > SOLVING:  # it writes
             raise KeyboardInterrupt
 
     monkeypatch.setattr(progress.ProgressBar, "__call__", interrupted)

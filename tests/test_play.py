@@ -82,6 +82,8 @@ def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
     assert "2 second rolls 5: 0-5" in terminal.type("0-2")
     assert "undo" in terminal.type("help")
     assert "record so far" in terminal.type(f"save {middle}")
+    assert "save needs the name of a file" in terminal.type("save")
+    assert "cannot be written: Not a directory" in terminal.type(f"save {middle}/game.txt")
     assert len(read_record(middle).plies) == 2
     end = terminal.finish("quit")
     assert "unfinished, 2 moves, seed 3" in end

@@ -45,7 +45,7 @@ def test_the_examples_print_what_they_say(
         if not update:
             pytest.fail(f"{example}: {example.source.strip()}\nprinted:\n{example.printed}\nnow:\n{output}")
         assert example.shown in text, f"{example}: cannot be updated"
-        text = text.replace(example.shown, replace(example, printed=output).shown)
+        text = text.replace(example.shown, replace(example, printed=example.updated(output)).shown)
     if update:
         document.write_text(text, encoding="utf-8")
 

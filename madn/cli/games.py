@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from madn.cli.options import database_option
-from madn.cli.output import columns, game, json_option, percent, print_json
+from madn.cli.output import columns, json_option, percent, print_json
 
 
 @click.command("analyse-game")
@@ -65,7 +65,7 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
         )
         for m in review.moves
     ]
-    click.echo(f"{game(record.rules)}: {record.first} against {record.second}, {record.result}\n")
+    click.echo(f"{record.rules}: {record.first} against {record.second}, {record.result}\n")
     click.echo(columns(rows, right=[0, 2, 5, 6, 7]) + "\n")
     sums_rows = [("", "name", "luck", "cost", "choices", "errors")]
     sums_rows += [

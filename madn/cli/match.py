@@ -7,7 +7,7 @@ import click
 
 from madn.board import Board
 from madn.cli.options import database_option, rules_options
-from madn.cli.output import columns, game, json_option, percent, plural, print_json
+from madn.cli.output import columns, json_option, percent, plural, print_json
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
 
@@ -73,7 +73,7 @@ def match(
         print_json(answer)
         return
     wins = answer["exact"] if exact else answer["first_wins"]
-    rows: list[tuple[str, object]] = [("game", game(rules)), ("first", first), ("second", second), ("board", board)]
+    rows: list[tuple[str, object]] = [("game", rules), ("first", first), ("second", second), ("board", board)]
     if exact:
         rows += [("first wins", percent(wins)), ("as second", percent(answer["as_second"]))]
         rows += [("residual", f"{answer['residual']:.1e}")]
@@ -156,7 +156,7 @@ def _print_table(
         row = cells[number * len(players) : (number + 1) * len(players)]
         rows.append([first_name, *(f"{100 * cell[name]:.2f}" for cell in row)])
     click.echo(columns(rows, right=range(1, len(rows))))
-    click.echo(f"\nPercentage of games won by the player of the row, who moves first: {game(board.rules)}, {board}.")
+    click.echo(f"\nPercentage of games won by the player of the row, who moves first: {board.rules}, {board}.")
     if not exact:
         most = max(cell["standard_error"] for cell in cells)
         click.echo(f"{plural(games, 'game')} per entry, seed {seed}, standard error at most {100 * most:.2f}.")

@@ -6,19 +6,12 @@ from typing import Any
 
 import click
 
-from madn.rules import Rules
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 def print_json(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     """Print an answer as one JSON object (a list of them for `reproduce`), indented."""
     click.echo(json.dumps(answer, indent=2, allow_nan=False))
-
-
-def game(rules: Rules) -> str:
-    """The rules for a person."""
-    return str(rules)
 
 
 def cantstop_game(rules: Mapping[str, int]) -> str:

@@ -199,11 +199,14 @@ class Session:
     def _save(self, name: str) -> None:
         from madn.record import write_record
 
+        if not name:
+            self.say("save needs the name of a file")
+            return
         try:
             write_record(self.record, name)
             self.say(f"The record so far is in {name}")
-        except OSError as error:
-            self.say(f"{name or 'no name given'}: {error.strerror}")
+        except (OSError, ValueError) as error:  # ValueError: a null character in the name
+            self.say(f"{name!r} cannot be written: {getattr(error, 'strerror', error)}")
 
 
 def _understood(answer: str, moves: tuple[Move, ...]) -> Move | None:

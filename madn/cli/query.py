@@ -6,7 +6,7 @@ import click
 
 from madn.board import Board
 from madn.cli.options import board_argument, database_argument, roll_argument
-from madn.cli.output import cantstop_game, columns, game, json_option, percent, print_json, size
+from madn.cli.output import cantstop_game, columns, json_option, percent, print_json, size
 from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
@@ -47,7 +47,7 @@ def _ludo(db: str) -> Described:
     with _open(db) as database:
         facts = {"game": "ludo", **database.info()}
     rows = [
-        ("game", game(Rules(**facts["rules"]))),
+        ("game", str(Rules(**facts["rules"]))),
         ("positions", f"{facts['positions']:,}"),
         ("blocks", f"{facts['blocks']:,}"),
         ("size", size(facts["bytes"])),

@@ -8,7 +8,7 @@ import click
 
 from madn.board import Board
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import columns, duration, game, json_option, percent, plural, print_json, size
+from madn.cli.output import columns, duration, json_option, percent, plural, print_json, size
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
 
@@ -187,7 +187,7 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
     scratch = [("scratch", f"at most {size(plan.scratch_bytes)}, {plural(len(plan.streamed), 'streamed component')}")]
     scratch = scratch if plan.scratch is not None else []
     return [
-        ("game", game(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
+        ("game", str(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),
         ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
         ("memory", size(plan.memory_bytes)),

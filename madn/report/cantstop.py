@@ -64,7 +64,7 @@ def _table_2(printed: dict[str, Any], solution: Solution) -> Iterator[Fact]:
 
 
 def _short_of(total: int, count: int, cell: float) -> str:
-    """Say how few iterations more or less would give the printed digits."""
+    """How few iterations more or less would give the printed digits."""
     edge = cell - 0.005 if total / count < cell else cell + 0.005
     off = abs(edge * count - total)
     return (

@@ -39,7 +39,7 @@ def holds_and_choices(strategy: Strategy) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def first_holds(holds: NDArray[np.bool_], scores: int) -> tuple[int, int, int]:
-    """The smallest turn score with which is held: at 0:0, and the least and the most while both scores are lower."""
+    """The smallest turn score at which to hold: at 0:0, and its range while both scores are lower."""
     first = holds[:scores, :scores].argmax(axis=-1)
     return int(first[0, 0]), int(first.min()), int(first.max())
 
@@ -200,7 +200,7 @@ def _gap(solution: Solution, printed: float) -> Fact:
 
 
 def _chance_in_a_turn(need: int) -> float:
-    """The probability to score exactly this many points in one turn by rolling on."""
+    """The probability of scoring exactly this many points in one turn by rolling on."""
     chance = np.zeros(need + FACES + 1)
     chance[need] = 1
     for turn in range(need - 1, -1, -1):

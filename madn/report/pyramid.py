@@ -28,7 +28,7 @@ EXAMPLES: list[tuple[str, State, str, int | str]] = [
 
 
 def facts(full: bool) -> Iterator[Fact]:
-    """Everything at once: the whole of Table 1 takes seconds."""
+    """All facts, with or without `full`: the whole of Table 1 takes seconds."""
     table = published()["pyramid"]["table_1"]
     printed_limits = list(table["limit_L"].values())
     limits = [limit(int(tiers)) for tiers in table["limit_L"]]
