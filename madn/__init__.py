@@ -19,6 +19,7 @@ from madn.errors import (
     MissingDatabaseError,
     NoValuesError,
     OutputError,
+    PlanError,
     ResourceError,
     RulesMismatchError,
 )
@@ -27,6 +28,7 @@ from madn.rules import Rules
 if TYPE_CHECKING:
     from madn.database import Analysis, Database, open_database
     from madn.ranking import rank, rank_many, unrank, unrank_many
+    from madn.solving import solve
 
 __version__: str
 
@@ -36,6 +38,7 @@ LAZY = {  # what takes time to import (numpy and more), and the module it comes 
     "open_database": "madn.database",
     "rank": "madn.ranking",
     "rank_many": "madn.ranking",
+    "solve": "madn.solving",
     "unrank": "madn.ranking",
     "unrank_many": "madn.ranking",
 }
@@ -57,6 +60,7 @@ __all__ = [
     "Move",
     "NoValuesError",
     "OutputError",
+    "PlanError",
     "ResourceError",
     "Rules",
     "RulesMismatchError",
@@ -64,6 +68,7 @@ __all__ = [
     "open_database",
     "rank",
     "rank_many",
+    "solve",
     "unrank",
     "unrank_many",
 ]

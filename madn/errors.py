@@ -48,6 +48,10 @@ class ResourceError(MadnError, OSError):
     """Not enough memory or disk; said before the work starts."""
 
 
+class PlanError(MadnError, ValueError):
+    """The solve asked for makes no sense: an unknown method, a tolerance that cannot be reached."""
+
+
 class OutputError(MadnError, OSError):
     """The place where a database should be written cannot be used; said before the work starts."""
 

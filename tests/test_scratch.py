@@ -17,8 +17,8 @@ from disk import Collector, StoppedError, disk_plan, solve_on_disk, values_from_
 
 from madn import CorruptBlockError, ResourceError, Rules
 from madn.cli import main
-from madn.errors import OutputError
-from madn.solver import PlanError, make_plan, scratch_directory, solve
+from madn.errors import OutputError, PlanError
+from madn.solver import make_plan, scratch_directory, solve
 from madn.solver.footprint import component_positions
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.plan import BASE_MEMORY

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from madn import Board, ResourceError, Rules
 from madn._core import Game
+from madn.errors import PlanError
 from madn.solver import (
     Plan,
-    PlanError,
     Solution,
     components,
     convergence,

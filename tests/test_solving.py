@@ -12,8 +12,8 @@ import pytest
 
 from madn import Board, MadnError, ResourceError, Rules, open_database
 from madn.cli import main
-from madn.errors import OutputError
-from madn.solver import PlanError, make_plan
+from madn.errors import OutputError, PlanError
+from madn.solver import make_plan
 from madn.solver import solve as solve_plan
 from madn.solving import Result, prepare, solve
 from madn.store import verify_database

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 
+from madn.errors import PlanError
 from madn.solver import thesis, tiles
 from madn.solver.census import Census
 from madn.solver.id_order import Receiver
-from madn.solver.plan import Plan, PlanError, make_plan
+from madn.solver.plan import Plan, make_plan
 from madn.solver.scratch import Scratch, scratch_directory
 from madn.solver.solution import Solution
 
-__all__ = ["Census", "Plan", "PlanError", "Receiver", "Scratch", "Solution", "make_plan", "scratch_directory", "solve"]
+__all__ = ["Census", "Plan", "Receiver", "Scratch", "Solution", "make_plan", "scratch_directory", "solve"]
 
 
 def solve(

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from madn.board import Board
+from madn.errors import PlanError
 from madn.rules import DIE
 from madn.solver.components import Component
 from madn.solver.footprint import can_stream
-from madn.solver.plan import Plan, PlanError
+from madn.solver.plan import Plan
 from madn.solver.solution import Extreme, Extremes, Found
 
 MOST_SWEEPS = 2000

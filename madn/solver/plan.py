@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from madn.board import Board
-from madn.errors import MadnError, ResourceError
+from madn.errors import PlanError, ResourceError
 from madn.machine import available_memory, usable_threads
 from madn.rules import Rules
 from madn.solver.footprint import (
@@ -27,10 +27,6 @@ SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
-
-
-class PlanError(MadnError, ValueError):
-    """The solve asked for makes no sense: an unknown method, a tolerance that cannot be reached."""
 
 
 @dataclass(frozen=True)

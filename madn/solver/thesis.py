@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from madn._core import Game
 from madn.board import Board
+from madn.errors import PlanError
 from madn.solver._thesis import run, start_values
-from madn.solver.plan import Plan, PlanError
+from madn.solver.plan import Plan
 from madn.solver.solution import Solution
 
 EXPECTED_SWEEPS = {1: 40, 2: 70, 3: 105, 4: 135}  # for the estimate of progress only: the thesis, section 5.1
