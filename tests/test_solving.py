@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import madn
 from madn import Board, MadnError, ResourceError, Rules, open_database
 from madn.cli import main
 from madn.errors import OutputError, PlanError
@@ -130,3 +131,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(name: str, tm
     with pytest.raises(OutputError, match="below"):
         prepare(RULES, **places)
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_the_package_itself_has_solve() -> None:
+    assert madn.solve is solve

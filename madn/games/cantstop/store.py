@@ -4,7 +4,6 @@ Writing and reading are those of `madn.store`; here is what only Can't Stop has:
 """
 
 import os
-import platform
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields
@@ -17,6 +16,7 @@ from madn.errors import CorruptBlockError, InvalidRulesError
 from madn.games.cantstop.layout import Array, Layout
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.solver import Solution, needed_memory
+from madn.machine import versions
 from madn.store import zstd
 from madn.store.catalogue import CatalogueFile, check_filled, check_frames, check_numbers
 from madn.store.encoders import Contents, EncodedBlock, Row
@@ -81,12 +81,8 @@ class Encoder:
 
 
 def _provenance(solution: Solution) -> dict[str, Any]:
-    import madn
-    from madn.machine import compiler
-
-    versions = {"madn": madn.__version__, "python": platform.python_version(), "numpy": np.__version__}
     names = ("method", "threads", "seconds", "components", "iterations", "most_iterations", "first_player")
-    return {"versions": {**versions, "compiler": compiler()}, **{name: getattr(solution, name) for name in names}}
+    return {"versions": versions(), **{name: getattr(solution, name) for name in names}}
 
 
 def decode(frame: bytes, first: int, count: int) -> Array:
