@@ -32,7 +32,7 @@ from madn.store import compress_database, verify_database
 
 
 def test_blocks_do_not_depend_on_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(id_order, "GROUP", 300)
+    monkeypatch.setattr(id_order, "BATCH", 300)
     written = []
     for number, room in enumerate((2_000, 20_000, 1 << 20)):
         monkeypatch.setattr(Delivery, "_room", lambda self, own, other, census, room=room: room)
@@ -64,7 +64,7 @@ def _digests(path: Path) -> list[tuple[int, int, str]]:
 
 
 def test_a_census_is_the_same_with_and_without_best_moves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(id_order, "GROUP", 300)
+    monkeypatch.setattr(id_order, "BATCH", 300)
     rules, counted = Rules(2, 10), []
     for wanted in (True, False):
         collector = Collector(rules, wants_choices=wanted)
@@ -199,17 +199,17 @@ def test_ranges_are_all_positions_of_their_zones(rules: Rules) -> None:
 
 @pytest.mark.parametrize("positions", [1, 5000, 20_000, 33_000, 10**9])
 def test_bands_are_few_and_alike_and_in_one_order(positions: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever the room, the same groups follow each other; no band is larger than it must be, but for one group."""
-    monkeypatch.setattr(id_order, "GROUP", 300)
+    """Whatever the room, the same batches follow each other; no band is larger than it must be, but for one batch."""
+    monkeypatch.setattr(id_order, "BATCH", 300)
     rules = Rules(3, 14)
     zones, mine, theirs = Zones(rules), Side(rules, 0), Side(rules, 1)
-    groups = id_order.groups_of(zones, mine, theirs)
-    found = list(id_order.bands(zones, theirs, groups, positions))
-    assert [group for band in found for group in band] == groups
+    batches = id_order.batches_of(zones, mine, theirs)
+    found = list(id_order.bands(zones, theirs, batches, positions))
+    assert [batch for band in found for batch in band] == batches
     sizes = [len(id_order.Band(zones, mine, theirs, band, np.int8, 0.0, 1.0).values) for band in found]
     assert sum(sizes) == sum(run.size for run in zones.runs_of(0, 1))
     if positions == 1:
-        assert len(found) == len(groups)
+        assert len(found) == len(batches)
         return
     assert len(found) == math.ceil(sum(sizes) / positions)
     assert max(sizes) <= min(positions, sum(sizes) / len(sizes) + 300)

@@ -11,7 +11,7 @@ from madn.solver import _reorder
 from madn.solver.sides import Side
 from madn.solver.zones import Run, Zones
 
-GROUP = 1 << 20  # positions, about, that always go together: so the order does not depend on the memory
+BATCH = 1 << 20  # positions, about, that always go together: so the order does not depend on the memory
 
 
 class Receiver(Protocol):
@@ -39,7 +39,7 @@ class Receiver(Protocol):
         ...
 
 
-class Group(NamedTuple):
+class Batch(NamedTuple):
     """Own states with as many pieces on the main field whose combinations have the ranks first..end-1."""
 
     pieces: int
@@ -56,12 +56,12 @@ class Part(NamedTuple):
 
 
 class Band:
-    """Room for some groups of own states, and where their rows belong in it. `before` is the part done earlier."""
+    """Room for some batches of own states, and where their rows belong in it. `before` is the part done earlier."""
 
     def __init__(
-        self, zones: Zones, mine: Side, theirs: Side, groups: list[Group], dtype: Any, before: float, share: float
+        self, zones: Zones, mine: Side, theirs: Side, batches: list[Batch], dtype: Any, before: float, share: float
     ) -> None:
-        self.zones, self.mine, self.theirs, self.groups = zones, mine, theirs, groups
+        self.zones, self.mine, self.theirs, self.batches = zones, mine, theirs, batches
         self.before, self.share = before, share
         S = zones.rules.squares
         sections = [zones.order(theirs, m) for m in range(theirs.open_pieces + 1)]
@@ -69,13 +69,13 @@ class Band:
         self.masks = np.ascontiguousarray(theirs.masks[self.columns])
         self.section = np.concatenate([[0], np.cumsum([len(s) for s in sections])]).astype(np.int32)
         self.place = np.full((mine.size, len(sections)), -1, np.int64)
-        self.begin: dict[tuple[Group, int], int] = {}
+        self.begin: dict[tuple[Batch, int], int] = {}
         total = 0
-        for group in groups:
-            states = zones.order(mine, group.pieces)[group.first : group.end]
+        for batch in batches:
+            states = zones.order(mine, batch.pieces)[batch.first : batch.end]
             for m in range(len(sections)):
-                width = math.comb(S - group.pieces, m)
-                self.begin[group, m] = total
+                width = math.comb(S - batch.pieces, m)
+                self.begin[batch, m] = total
                 self.place[states, m] = total + np.arange(len(states)) * width
                 total += len(states) * width
         self.values = np.empty(total, dtype)
@@ -101,25 +101,25 @@ class Band:
 
     def parts(self) -> Iterator[Part]:
         """What was put in."""
-        for group in self.groups:
+        for batch in self.batches:
             for m in range(len(self.section) - 1):
-                run = self.zones.run_of(self.mine.finish, self.theirs.finish, group.pieces, m)
+                run = self.zones.run_of(self.mine.finish, self.theirs.finish, batch.pieces, m)
                 width = self.zones.width(run)
-                count = (group.end - group.first) * width
+                count = (batch.end - batch.first) * width
                 if count:
-                    begin = self.begin[group, m]
-                    yield Part(run, run.first + group.first * width, self.values[begin : begin + count])
+                    begin = self.begin[batch, m]
+                    yield Part(run, run.first + batch.first * width, self.values[begin : begin + count])
 
 
-def groups_of(zones: Zones, mine: Side, theirs: Side) -> list[Group]:
-    """All own states, in groups by the rank of their combination."""
+def batches_of(zones: Zones, mine: Side, theirs: Side) -> list[Batch]:
+    """All own states, in batches by the rank of their combination."""
     S = zones.rules.squares
-    groups = []
+    batches = []
     for m in range(min(mine.open_pieces, S) + 1):
         states = math.comb(S, m)
-        step = max(1, GROUP // _length(zones, theirs, m))
-        groups += [Group(m, first, min(first + step, states)) for first in range(0, states, step)]
-    return groups
+        step = max(1, BATCH // _length(zones, theirs, m))
+        batches += [Batch(m, first, min(first + step, states)) for first in range(0, states, step)]
+    return batches
 
 
 def _length(zones: Zones, theirs: Side, pieces: int) -> int:
@@ -127,21 +127,21 @@ def _length(zones: Zones, theirs: Side, pieces: int) -> int:
     return sum(math.comb(zones.rules.squares - pieces, k) for k in range(theirs.open_pieces + 1))
 
 
-def bands(zones: Zones, theirs: Side, groups: list[Group], positions: int) -> Iterator[list[Group]]:
-    """The groups, cut so that at most about so many positions go together.
+def bands(zones: Zones, theirs: Side, batches: list[Batch], positions: int) -> Iterator[list[Batch]]:
+    """The batches, cut so that at most about so many positions go together.
 
     The bands are as few as that allows and about alike: the largest decides how much memory they take.
     """
-    sizes = [(group.end - group.first) * _length(zones, theirs, group.pieces) for group in groups]
+    sizes = [(batch.end - batch.first) * _length(zones, theirs, batch.pieces) for batch in batches]
     whole = sum(sizes)
-    most = min(positions, whole // math.ceil(whole / positions) + GROUP)
-    band: list[Group] = []
+    most = min(positions, whole // math.ceil(whole / positions) + BATCH)
+    band: list[Batch] = []
     filled = 0
-    for group, size in zip(groups, sizes, strict=True):
+    for batch, size in zip(batches, sizes, strict=True):
         if band and filled + size > most:
             yield band
             band, filled = [], 0
-        band.append(group)
+        band.append(batch)
         filled += size
     yield band
 
@@ -161,9 +161,9 @@ def deliver(
 
     `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
     """
-    cuts = list(bands(zones, theirs, groups_of(zones, mine, theirs), room // np.dtype(dtype).itemsize))
-    for number, groups in enumerate(cuts):
-        band = Band(zones, mine, theirs, groups, dtype, number / len(cuts), 1 / len(cuts))
+    cuts = list(bands(zones, theirs, batches_of(zones, mine, theirs), room // np.dtype(dtype).itemsize))
+    for number, batches in enumerate(cuts):
+        band = Band(zones, mine, theirs, batches, dtype, number / len(cuts), 1 / len(cuts))
         for strip, rows in enumerate(rows_of(band)):
             band.put(strip, rows, threads)
         for part in band.parts():

@@ -15,7 +15,7 @@ from madn.store.blocks import Encoding
 from madn.store.reader import BlockReader
 from madn.store.records import BlockTable
 
-CHUNK = 1 << 15  # positions whose moves are looked up together
+AT_ONCE = 1 << 15  # positions whose moves are looked up together
 
 
 class MoveValues:
@@ -66,8 +66,8 @@ class MoveValues:
 
     def _moves(self, first: int, count: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
         """In chunks: the index of the first position, the IDs that the moves lead to, their values."""
-        for start in range(0, count, CHUNK):
-            ids = np.empty((min(CHUNK, count - start), DIE, self._game.rules.pieces), np.int64)
+        for start in range(0, count, AT_ONCE):
+            ids = np.empty((min(AT_ONCE, count - start), DIE, self._game.rules.pieces), np.int64)
             _successors.successors(self._game, first + start, ids)
             wins = np.zeros(ids.shape)
             needed, missing = self._index.needed(ids.reshape(-1))

@@ -22,7 +22,7 @@ from madn.store.successors import recomputed
 
 Progress = Callable[[float, str], None]
 DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
-CHUNK = 1 << 16  # positions that are recomputed together
+AT_ONCE = 1 << 16  # positions that are recomputed together
 READ = 1 << 20  # bytes that are digested together
 FEW = 32  # blocks that are not worth another thread
 TOGETHER = 512  # blocks that are handed to the threads together
@@ -209,15 +209,15 @@ def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArra
     ends = np.cumsum(table.count)
     if sample is None:
         for first, count in zip(table.first_id.tolist(), table.count.tolist(), strict=True):
-            for start in range(first, first + count, CHUNK):
-                yield np.arange(start, min(start + CHUNK, first + count))
+            for start in range(first, first + count, AT_ONCE):
+                yield np.arange(start, min(start + AT_ONCE, first + count))
         return
     stored = int(ends[-1]) if len(ends) else 0
     picked = np.sort(np.random.default_rng(seed).choice(stored, min(sample, stored), replace=False, shuffle=False))
     block = np.searchsorted(ends, picked, "right")
     ids = table.first_id[block] + picked - (ends - table.count)[block]
-    for start in range(0, len(ids), CHUNK):
-        yield ids[start : start + CHUNK]
+    for start in range(0, len(ids), AT_ONCE):
+        yield ids[start : start + AT_ONCE]
 
 
 def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], report: Report, show: Progress) -> None:
