@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from madn import Rules
 from madn.solver import _reorder, kernels, make_plan, solve
-from madn.solver.best_moves import BestMoves, Captures, Figures, Margin, Residual
+from madn.solver.best_moves import BestMoves, Captures, Figures, Margin
 from madn.solver.components import Matrices
 from madn.solver.graph import finish_zones
 from madn.solver.kernels import CHOOSE, FILL_CAPTURES
@@ -29,7 +29,7 @@ from madn.store.reader import open_reader
 
 KERNELS = CHOOSE
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
-NOTHING = Figures(0, 0, 0, 0, Margin(-1, -1, -1, -1), Residual(-1, -1, -1))
+NOTHING = Figures(0, 0, 0, Margin(-1, -1, -1, -1))
 REPRESENTATIONS = [FIXED32, FLOAT64]
 
 
@@ -109,35 +109,28 @@ def plain_choose(it: BestMoves) -> tuple[Figures, NDArray[np.uint16]]:
     total = NOTHING
     for a in range(n):
         is_open = (it.rows.facing[a] & it.columns.masks) == 0
-        left, right = (m[it.start[a] : it.start[a] + k].astype(wide) for m in it.bases[0])
-        expected, all_margins, unique = np.zeros(k, wide), np.full((k, 6), -1, wide), 0
+        all_margins, unique = np.full((k, 6), -1, wide), 0
         for roll in range(1, 7):
             values = []
             for o in range(moves.first[6 * a + roll - 1], moves.first[6 * a + roll]):
                 matrix = it.bases[moves.kind[o]][0 if roll == 6 else 1]
                 values.append(matrix[it.offsets[o] : it.offsets[o] + k].astype(wide))
-            if not values:
-                values = [left if roll == 6 else right]
-            options = np.array(values)
-            best = options.max(axis=0)
-            expected += best
-            if len(options) > 1:
+            if len(values) > 1:
+                options = np.array(values)
+                best = options.max(axis=0)
                 near = best - options <= it.tie
                 last = len(options) - 1 - near[::-1].argmax(axis=0)
                 words[a, is_open] |= (last[is_open] << 2 * (roll - 1)).astype(np.uint16)
                 unique += int((near.sum(axis=0) == 1)[is_open].sum())
                 all_margins[:, roll - 1] = best - np.sort(options, axis=0)[-2]
         margins = np.where(is_open[:, None], all_margins, -1)
-        residual = np.where(is_open, np.abs(6 * left - expected), -1)
         decided = margins[margins >= 0]
         column, r = divmod(int(margins.argmax()), 6)
         row = Figures(
-            int(is_open.sum()),
             len(decided),
             unique,
             decided.sum().item(),
             Margin(float(margins.max()), a, column, r + 1) if len(decided) else total.margin,
-            Residual(float(residual.max()), a, int(residual.argmax())) if is_open.any() else total.residual,
         )
         total = total.merged(row)
     return total, words
@@ -193,22 +186,6 @@ def agree(found: Figures, words: np.ndarray, plain: Figures, plain_words: np.nda
     assert found._replace(margins=0) == plain._replace(margins=0)
     if isinstance(found.margins, int):
         assert found.margins == plain.margins
-
-
-@pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
-@pytest.mark.parametrize("rules", GAMES, ids=str)
-def test_residual_is_that_of_the_solver(rules: Rules, representation: Representation) -> None:
-    """Either side to move is a row player once: together they see every position that the solver examines."""
-    it = game(rules, representation)
-    figures = [whole(it.census(*pair))[0] for pair in pairs(rules)]
-    largest = max(found.residual.value for found in figures) / 6 / it.unit
-    if representation is FIXED32:
-        assert largest == it.solution.residual
-    else:
-        assert largest == pytest.approx(it.solution.residual, abs=1e-15)
-    full = (1 << rules.pieces) - 1
-    won = sum(run.size for run in Zones(rules).runs() if full in (run.own, run.other))
-    assert sum(found.positions for found in figures) == rules.positions - won
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
@@ -356,4 +333,4 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     with pytest.raises(ValueError, match="no list"):
         fill(it.L, it.R, it.start, it.rows.facing, table.first[:-2], *table[1:], len(masks), 0, n, 1)
     choose: Any = CHOOSE[kernel]
-    assert choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, 0, NOTHING.margin, NOTHING.residual)
+    assert choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, NOTHING.margin)

@@ -1,9 +1,8 @@
-# The text of `_census.pyx` and `_census_avx2.pyx`, which compile it for two instruction sets.
-#
 # The best move of every position and roll, and how much hangs on it, from the rows of a pair of finish zones.
+# `_best_moves.pyx` and `_best_moves_avx2.pyx` compile this text for two instruction sets.
 #
-# Both matrices are in the row player's view, minus one half, in stored units (as in `_sweep.pxi`), and every row is
-# whole: `L[start[a] + b]` a is to move, `R[start[a] + b]` b is to move. Rows may be those of a window: only the rows
+# Both matrices are in the row player's view, minus one half, in stored units (as in `sweep_structs.pxi`), and every row
+# is whole: `L[start[a] + b]` a is to move, `R[start[a] + b]` b is to move. Rows may be those of a window: only the rows
 # that are asked for and those that their moves lead to are touched.
 
 import numpy as np
@@ -12,27 +11,24 @@ from cython.parallel cimport prange
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 
-from madn._core cimport madn_lowest
+from madn._core cimport DIE, madn_lowest
 
 cdef extern from "best_moves.h":
     enum:
         BLOCK
 
     ctypedef struct found_t:
-        int64_t positions, decisions, unique, whole_margins
-        double margins, margin, residual
-        int64_t margin_column, residual_column
+        int64_t decisions, unique, whole_margins
+        double margins, margin
+        int64_t margin_column
         int margin_roll
 
-    void census_i(const int32_t** option, const int* count, const int32_t* left, const int32_t* right,
-                  const uint64_t* masks, uint64_t squares, int64_t first, int n, int32_t tie, uint16_t* words,
-                  found_t* found) noexcept nogil
-    void census_d(const double** option, const int* count, const double* left, const double* right,
-                  const uint64_t* masks, uint64_t squares, int64_t first, int n, double tie, uint16_t* words,
-                  found_t* found) noexcept nogil
+    void choose_i(const int32_t** option, const int* count, const uint64_t* masks, uint64_t squares, int64_t first,
+                  int n, int32_t tie, uint16_t* words, found_t* found) noexcept nogil
+    void choose_d(const double** option, const int* count, const uint64_t* masks, uint64_t squares, int64_t first,
+                  int n, double tie, uint16_t* words, found_t* found) noexcept nogil
 
 cdef enum:
-    DIE = 6
     MOST = 4             # options of a roll: 2 bits of a word
     MAX_KINDS = 16       # the side itself and the finish zones it can leave to
 
@@ -100,10 +96,9 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     of the L. The last option within `tie` of the best is chosen: words[(a - first_row) * columns + b] has 2 bits for
     each roll, those of roll 1 lowest, 0 where there is no decision or no position.
 
-    Returns, in stored units and over the positions only: their number, the number of decisions, in how many no other
-    option is within the tie of the best, the sum of all margins (best less second-best), the largest margin as
-    (value, row, column, roll), and the largest |6 V - sum of the best successors| as (value, row, column). Of equal
-    ones the first is named, by row, then by column, then by roll; -1 stands for none.
+    Returns, in stored units and over the positions only: the number of decisions, in how many no other option is within
+    the tie of the best, the sum of all margins (best less second-best), and the largest margin as (value, row, column,
+    roll). Of equal ones the first is named, by row, then by column, then by roll; -1 stands for none.
     """
     cdef Tables t
     cdef int64_t i, columns = masks.shape[0], rows = end_row - first_row
@@ -119,7 +114,7 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     if words is not None and words.shape[0] < rows * columns:
         raise ValueError("no room for the words")
     if rows == 0 or columns == 0:
-        return 0, 0, 0, 0.0 if wide else 0, (-1.0, -1, -1, -1), (-1.0, -1, -1)
+        return 0, 0, 0.0 if wide else 0, (-1.0, -1, -1, -1)
     t.start, t.facing, t.first, t.masks = &start[0], &facing[0], &first[0], &masks[0]
     t.kind = &kind[0] if kind.shape[0] else NULL
     t.offset = &offset[0] if offset.shape[0] else NULL
@@ -133,7 +128,7 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     try:
         with nogil:
             for i in range(rows):
-                found[i].margin = found[i].residual = -1
+                found[i].margin = -1
             if wide:
                 choose_rows[double](&t, first_row, rows, threads, out, 0.0, found)
             else:
@@ -157,8 +152,6 @@ cdef void choose_block(const Tables* t, int64_t a, int64_t b, uint16_t* words, v
                        found_t* found) noexcept nogil:
     """Row a against the columns from b on. `typed` only says which values they are."""
     cdef const value_t* option[DIE * MOST]
-    cdef const value_t* left = <const value_t*>t.matrix[0][0] + t.start[a] + b
-    cdef const value_t* right = <const value_t*>t.matrix[0][1] + t.start[a] + b
     cdef int count[DIE]
     cdef int o, begin = t.first[DIE * a], six = t.first[DIE * a + DIE - 1], end = t.first[DIE * a + DIE]
     cdef int i, n = <int>min(<int64_t>BLOCK, t.columns - b)
@@ -167,31 +160,26 @@ cdef void choose_block(const Tables* t, int64_t a, int64_t b, uint16_t* words, v
     for i in range(DIE):
         count[i] = t.first[DIE * a + i + 1] - t.first[DIE * a + i]
     if value_t is int32_t:
-        census_i(option, count, left, right, t.masks + b, t.facing[a], b, n, <int32_t>t.tie, words, found)
+        choose_i(option, count, t.masks + b, t.facing[a], b, n, <int32_t>t.tie, words, found)
     else:
-        census_d(option, count, left, right, t.masks + b, t.facing[a], b, n, t.tie, words, found)
+        choose_d(option, count, t.masks + b, t.facing[a], b, n, t.tie, words, found)
 
 
 cdef added_up(const found_t* found, int64_t first_row, int64_t rows, bint wide):
     """The figures of all rows together, row after row: the same bits for any number of threads."""
-    cdef int64_t i, widest = 0, worst = 0, positions = 0, decisions = 0, unique = 0, whole = 0
+    cdef int64_t i, widest = 0, decisions = 0, unique = 0, whole = 0
     cdef double margins = 0
     for i in range(rows):
-        positions += found[i].positions
         decisions += found[i].decisions
         unique += found[i].unique
         whole += found[i].whole_margins
         margins += found[i].margins
         if found[i].margin > found[widest].margin:
             widest = i
-        if found[i].residual > found[worst].residual:
-            worst = i
-    margin, residual = (-1.0, -1, -1, -1), (-1.0, -1, -1)
+    margin = (-1.0, -1, -1, -1)
     if found[widest].margin >= 0:
         margin = (found[widest].margin, first_row + widest, found[widest].margin_column, found[widest].margin_roll)
-    if found[worst].residual >= 0:
-        residual = found[worst].residual, first_row + worst, found[worst].residual_column
-    return positions, decisions, unique, margins if wide else whole, margin, residual
+    return decisions, unique, margins if wide else whole, margin
 
 
 cdef int check_rows(const int64_t[::1] start, const uint64_t[::1] facing, int64_t columns, int64_t first_row,

@@ -1,13 +1,12 @@
-/* The best moves of one row against a block of columns: the loops of the census over contiguous values.
+/* The best moves of one row against a block of columns: loops over contiguous values.
  *
  * Every routine exists for int32 (suffix _i) and double (suffix _d). The loops are plain C that a compiler turns into
  * vector instructions; the work arrays never overlap with anything, and ONLY says so. Slots that are no position may
  * hold anything: what is computed from them wraps around (unsigned) and is left out at the end.
  */
-#ifndef MADN_CENSUS_H
-#define MADN_CENSUS_H
+#ifndef MADN_BEST_MOVES_H
+#define MADN_BEST_MOVES_H
 
-#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -16,31 +15,28 @@
 #define ALONE 4096    /* in a word: once for each roll whose best move has no equal; below it 2 bits for each roll */
 
 #if defined(_MSC_VER) && !defined(__clang__)
-#define CENSUS_INLINE static __forceinline
+#define MOVES_INLINE static __forceinline
 #define ONLY __restrict
 #else
-#define CENSUS_INLINE static inline __attribute__((always_inline, unused))
+#define MOVES_INLINE static inline __attribute__((always_inline, unused))
 #define ONLY __restrict__
 #endif
 
 #define HIGHER(x, y) ((x) > (y) ? (x) : (y))
 #define LOWER(x, y) ((x) < (y) ? (x) : (y))
-#define DISTANCE_I(x, y) ((int32_t)(x) > (int32_t)(y) ? (x) - (y) : (y) - (x))
 #define KEPT_I(x, open) ((x) & (uint32_t)-(open))
 #define KEPT_D(x, open) ((open) ? (x) : 0)
-#define DISTANCE_D(x, y) fabs((x) - (y))
 
 typedef struct {      /* a row against all columns so far; margin: best less second-best of a decision */
-    int64_t positions, decisions, unique, whole_margins;
+    int64_t decisions, unique, whole_margins;
     double margins;   /* the sum of margins of doubles; that of int32 is `whole_margins` */
     double margin;    /* the largest, and where; -1 if there is none */
-    double residual;  /* the largest |6 V - sum of the best successors|, and where; -1 if there is none */
-    int64_t margin_column, residual_column;
+    int64_t margin_column;
     int margin_roll;
 } found_t;
 
 /* How many of n columns make a position with a row that stands on `squares`; `open` says which (1 or 0). */
-CENSUS_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t *ONLY open) {
+MOVES_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t *ONLY open) {
     int count = 0;
     for (int i = 0; i < n; i++) {
         const uint64_t both = masks[i] & squares;
@@ -51,15 +47,14 @@ CENSUS_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, i
 }
 
 /* T is the type of values, U that of sums, SUM that of all margins of a row and MARGINS where they go. */
-#define CENSUS(T, U, SUM, MARGINS, DISTANCE, KEPT, S)                                                                      \
+#define CHOOSE(T, U, SUM, MARGINS, KEPT, S)                                                                                \
     typedef struct {                                                                                                 \
-        U total[BLOCK];   /* the best successors of the rolls so far, added up */                                    \
         U margins[BLOCK]; /* the margins so far, added up */                                                         \
         T margin[BLOCK];  /* the largest */                                                                          \
         T word[BLOCK];    /* the choices, and ALONE for each that has no equal */                                    \
     } work_##S;                                                                                                      \
     /* A decision of k options. `unit` is 4^(roll - 1). */                                                           \
-    CENSUS_INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {    \
+    MOVES_INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {    \
         const T *const v0 = option[0], *const v1 = option[1];                                                        \
         const T *const v2 = option[k > 2 ? 2 : 0], *const v3 = option[k > 3 ? 3 : 0];                                \
         for (int i = 0; i < n; i++) {                                                                                \
@@ -80,13 +75,12 @@ CENSUS_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, i
             if (k > 2) word = (T)((U)best - (U)z) <= tie ? 2 * unit : word;                                          \
             if (k > 3) word = (T)((U)best - (U)u) <= tie ? 3 * unit : word;                                          \
             w->word[i] += word + (margin > tie ? ALONE : 0);                                                         \
-            w->total[i] += (U)best;                                                                                  \
             w->margins[i] += (U)margin;                                                                              \
             w->margin[i] = HIGHER(w->margin[i], margin);                                                             \
         }                                                                                                            \
     }                                                                                                                \
     /* The same margin of one column; -1 if there is no decision. */                                                 \
-    CENSUS_INLINE T margin_at_##S(const T *const *option, int k, int i) {                                            \
+    MOVES_INLINE T margin_at_##S(const T *const *option, int k, int i) {                                            \
         if (k < 2) return -1;                                                                                        \
         T best = HIGHER(option[0][i], option[1][i]), second = LOWER(option[0][i], option[1][i]);                     \
         for (int j = 2; j < k; j++) {                                                                                \
@@ -96,52 +90,34 @@ CENSUS_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, i
         return (T)((U)best - (U)second);                                                                             \
     }                                                                                                                \
     /* Row against the n columns from `first` on: all pointers are to the first column. `option` are those of the    \
-     * six rolls, one after the other, `count` says how many each has. Without one, the next to move is who would    \
-     * be: the other side (`right`), after a 6 the same (`left`). `words` may be NULL. */                            \
-    CENSUS_INLINE void census_##S(const T *const *option, const int *count, const T *left, const T *right,           \
-                                  const uint64_t *masks, uint64_t squares, int64_t first, int n, T tie,              \
-                                  uint16_t *ONLY words, found_t *found) {                                            \
+     * six rolls, one after the other, `count` says how many each has. `words` may be NULL. */                       \
+    MOVES_INLINE void choose_##S(const T *const *option, const int *count, const uint64_t *masks, uint64_t squares, \
+                                  int64_t first, int n, T tie, uint16_t *ONLY words, found_t *found) {               \
         work_##S w;                                                                                                  \
         int32_t open[BLOCK];                                                                                         \
         const int positions = open_columns(masks, squares, n, open);                                                 \
         const T *const *next = option;                                                                               \
-        int decisions = 0, unique = 0, worse = found->residual < 0, wider = found->margin < 0;                       \
+        int decisions = 0, unique = 0, wider = found->margin < 0;                                                    \
         T margin = wider ? 0 : (T)found->margin;                                                                     \
-        U residual = worse ? 0 : (U)found->residual;                                                                 \
         SUM margins = 0;                                                                                             \
         memset(&w, 0, sizeof w);                                                                                     \
         for (int roll = 1; roll <= ROLLS; roll++) {                                                                  \
             const int k = count[roll - 1];                                                                           \
             const T unit = (T)(1 << 2 * (roll - 1));                                                                 \
-            if (k < 2) {                                                                                             \
-                const T *const v = k == 1 ? *next : roll == ROLLS ? left : right;                                    \
-                for (int i = 0; i < n; i++) w.total[i] += (U)v[i];                                                   \
-            } else if (k == 2) compare_##S(next, 2, n, tie, unit, &w);                                               \
+            if (k == 2) compare_##S(next, 2, n, tie, unit, &w);                                                      \
             else if (k == 3) compare_##S(next, 3, n, tie, unit, &w);                                                 \
-            else compare_##S(next, 4, n, tie, unit, &w);                                                             \
+            else if (k > 3) compare_##S(next, 4, n, tie, unit, &w);                                                  \
             decisions += k > 1;                                                                                      \
             next += k;                                                                                               \
-        }                                                                                                            \
-        for (int i = 0; i < n; i++) {                                                                                \
-            const U six = 6 * (U)left[i], sum = w.total[i], off = DISTANCE(six, sum);                                \
-            w.total[i] = off;                                                                                        \
-            worse += (off > residual) & open[i];                                                                     \
         }                                                                                                            \
         for (int i = 0; i < n; i++) wider += (w.margin[i] > margin) & open[i];                                       \
         for (int i = 0; i < n; i++) unique += (int32_t)w.word[i] / ALONE & -open[i];                                 \
         for (int i = 0; i < n; i++) margins += KEPT(w.margins[i], open[i]);                                          \
         if (words)                                                                                                   \
             for (int i = 0; i < n; i++) words[i] = (uint16_t)((int32_t)w.word[i] % ALONE & -open[i]);                \
-        found->positions += positions;                                                                               \
         found->decisions += (int64_t)positions * decisions;                                                          \
         found->unique += unique;                                                                                     \
         found->MARGINS += margins;                                                                                   \
-        for (int i = 0; i < n && worse && positions; i++) {                                                          \
-            if (open[i] && (double)w.total[i] > found->residual) {                                                   \
-                found->residual = (double)w.total[i];                                                                \
-                found->residual_column = first + i;                                                                  \
-            }                                                                                                        \
-        }                                                                                                            \
         for (int i = 0; i < n && wider && positions && decisions; i++) {                                             \
             if (open[i] && (double)w.margin[i] > found->margin) {                                                    \
                 found->margin = (double)w.margin[i];                                                                 \
@@ -152,7 +128,7 @@ CENSUS_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, i
             }                                                                                                        \
         }                                                                                                            \
     }
-CENSUS(int32_t, uint32_t, uint64_t, whole_margins, DISTANCE_I, KEPT_I, i)
-CENSUS(double, double, double, margins, DISTANCE_D, KEPT_D, d)
+CHOOSE(int32_t, uint32_t, uint64_t, whole_margins, KEPT_I, i)
+CHOOSE(double, double, double, margins, KEPT_D, d)
 
 #endif

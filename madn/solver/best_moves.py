@@ -27,14 +27,6 @@ class Margin(NamedTuple):
     roll: int
 
 
-class Residual(NamedTuple):
-    """|6 V - sum of the best successors|, and where; -1 if there is none."""
-
-    value: float
-    row: int
-    column: int
-
-
 class Figures(NamedTuple):
     """What was found in some rows, over their positions with the row player to move; values are in stored units.
 
@@ -42,22 +34,18 @@ class Figures(NamedTuple):
     best. A margin is the best less the second-best: `margins` is the sum of all of them, `margin` the largest.
     """
 
-    positions: int
     decisions: int
     unique: int
     margins: float  # an exact integer for fixed32
     margin: Margin
-    residual: Residual
 
     def merged(self, later: "Figures") -> "Figures":
         """Of these rows and later ones; of equal extremes the earlier is kept."""
         return Figures(
-            self.positions + later.positions,
             self.decisions + later.decisions,
             self.unique + later.unique,
             self.margins + later.margins,
             later.margin if later.margin.value > self.margin.value else self.margin,
-            later.residual if later.residual.value > self.residual.value else self.residual,
         )
 
 
@@ -115,11 +103,11 @@ class BestMoves:
         """The figures of a strip, and its choices: 2 bits for each roll, a word for each row and column."""
         first, end = self.rows.class_start[strip : strip + 2]
         moves = self.rows.moves
-        positions, decisions, unique, margins, margin, residual = kernels.CHOOSE[kernels.build](
+        decisions, unique, margins, margin = kernels.CHOOSE[kernels.build](
             self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.columns.masks,
             first, end, self.tie, threads, words,
         )  # fmt: skip
-        return Figures(positions, decisions, unique, margins, Margin(*margin), Residual(*residual))
+        return Figures(decisions, unique, margins, Margin(*margin))
 
 
 def _fill(rows: "Window | Whole", captures: Captures, columns: int, first: int, end: int, threads: int) -> None:

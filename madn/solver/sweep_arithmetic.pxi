@@ -44,7 +44,7 @@ cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, cons
 cdef inline void options(const int32_t* first, const int8_t* count, const int8_t* kind, const offset_t* offset,
                          const value_t** bases_l, const value_t** bases_r, const value_t** out) noexcept nogil:
     """The option vectors of one state, roll after roll: after a 6 the same side moves again."""
-    cdef int o, begin = first[0], end = first[1], six = end - count[5]
+    cdef int o, begin = first[0], end = first[1], six = end - count[DIE - 1]
     for o in range(begin, six):
         out[o - begin] = bases_r[kind[o]] + offset[o]
     for o in range(six, end):
@@ -60,9 +60,9 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
     cdef const value_t* rows[LANES]
     for lane in range(chunk.rows):
         a = chunk.row + lane
-        options(t.row_first + a, t.row_count + 6 * a, t.row_kind, t.row_offset, bases_l, bases_r, option)
+        options(t.row_first + a, t.row_count + DIE * a, t.row_kind, t.row_offset, bases_l, bases_r, option)
         if lane + 1 < chunk.rows:
-            options(t.row_first + a + 1, t.row_count + 6 * a + 6, t.row_kind, t.row_offset, bases_l, bases_r, soon)
+            options(t.row_first + a + 1, t.row_count + DIE * (a + 1), t.row_kind, t.row_offset, bases_l, bases_r, soon)
             for b in range(t.row_first[a + 2] - t.row_first[a + 1]):
                 prefetch(soon[b] + c0)
                 prefetch(soon[b] + c0 + 16)
@@ -70,9 +70,9 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
                 prefetch(soon[b] + c0 + 48)
         for b in range(c0, c1, 16):
             if value_t is int32_t:
-                best_total_i(option, t.row_count + 6 * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
+                best_total_i(option, t.row_count + DIE * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
             else:
-                best_total_d(option, t.row_count + 6 * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
+                best_total_d(option, t.row_count + DIE * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
     for b in range(0, c1 - c0, 16):
         for lane in range(LANES):
             rows[lane] = untransposed + <int64_t>(b + lane) * LANES
@@ -84,7 +84,7 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
 
 cdef inline void fetch_exits(const Tables* t, int b, const value_t** bases_l, const value_t** bases_r) noexcept nogil:
     """Ask for what moves of column b into another finish zone lead to: far apart in memory, and a wait for each."""
-    cdef int o, end = t.col_first[b + 1], six = end - t.col_count[6 * b + 5]
+    cdef int o, end = t.col_first[b + 1], six = end - t.col_count[DIE * b + DIE - 1]
     cdef const value_t* place
     for o in range(t.col_first[b], end):
         if t.col_kind[o]:
@@ -106,17 +106,17 @@ cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const 
     for b in range(c0, c1):
         if b + AHEAD < c1:
             fetch_exits(t, b + AHEAD, bases_l, bases_r)
-        options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        options(t.col_first + b, t.col_count + DIE * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         both = overlaps(chunk.facing, t.col_masks[b])
         rows = sums + <int64_t>(b - c0) * LANES
         ring = <int64_t>t.slot[b] * LANES
         kind = t.col_turn[b]
         if value_t is int32_t:
-            best_total_i(option, t.col_count + 6 * b, 0, cols)
+            best_total_i(option, t.col_count + DIE * b, 0, cols)
             solve_pair_i(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
             solve_pair_i(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
         else:
-            best_total_d(option, t.col_count + 6 * b, 0, cols)
+            best_total_d(option, t.col_count + DIE * b, 0, cols)
             solve_pair_d(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
             solve_pair_d(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
 
@@ -206,11 +206,11 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
     cdef double left, right, d
     for b in range(c0, c1):
         q = t.col_turns + t.col_turn[b]
-        options(t.col_first + b, t.col_count + 6 * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        options(t.col_first + b, t.col_count + DIE * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
         if value_t is int32_t:
-            best_total_i(option, t.col_count + 6 * b, 0, cols)
+            best_total_i(option, t.col_count + DIE * b, 0, cols)
         else:
-            best_total_d(option, t.col_count + 6 * b, 0, cols)
+            best_total_d(option, t.col_count + DIE * b, 0, cols)
         both = overlaps(chunk.facing, t.col_masks[b])
         ring = <int64_t>t.slot[b] * LANES
         for lane in range(chunk.rows):

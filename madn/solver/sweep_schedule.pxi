@@ -4,7 +4,7 @@
 cdef bint unchanged(const Tables* t, const Job* job, int g, int j, double moved) noexcept nogil:
     """Whether group g, computed from class j on, may be left alone; keeps its account of what `moved` around it."""
     cdef int before = g - 1
-    while before >= 0 and t.group_class[before + 1] > j - 6:
+    while before >= 0 and t.group_class[before + 1] > j - DIE:
         moved = max(moved, job.moved[before])
         before -= 1
     job.pending[g] += moved
@@ -57,7 +57,7 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
         rows_r[kind] = <const value_t*>t.row_exit_r[kind]
         cols_l[kind] = <const value_t*>t.col_exit_l[kind] + job.row - t.exit_row
         cols_r[kind] = <const value_t*>t.col_exit_r[kind] + job.row - t.exit_row
-    earliest = max(walk.have, t.col_class[max(0, j - 6)])
+    earliest = max(walk.have, t.col_class[max(0, j - DIE)])
     if earliest < t.col_class[lowest]:
         load_earlier(t, chunk, earliest, t.col_class[lowest], L, R, ring_l, ring_r)
         earliest = t.col_class[lowest]
@@ -97,11 +97,11 @@ cdef double inflow_of(const Tables* t, int strip, int g, const double* moved, do
     to a lap later, in the columns from six classes before. In a mirrored component those may be kept exchanged; of
     the strip itself they are as the last sweep left them: `own`.
     """
-    cdef int i, h, lap = t.squares + 1, low = t.group_class[g] - 6, high = t.group_class[g + 1]
+    cdef int i, h, lap = t.squares + 1, low = t.group_class[g] - DIE, high = t.group_class[g + 1]
     cdef double most = own if t.mirrored and low <= strip < high else 0
     for h in range(t.groups):
         if t.group_class[h + 1] > t.group_class[g] and t.group_class[h] < high + lap:
-            for i in range(max(0, strip - 6), strip):
+            for i in range(max(0, strip - DIE), strip):
                 most = max(most, moved[i * t.groups + h])
         if t.group_class[h + 1] > low and t.group_class[h] < high:
             for i in range(strip + 1, min(t.strips, strip + lap + 1)):

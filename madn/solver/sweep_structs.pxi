@@ -29,7 +29,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
-from madn._core cimport madn_lowest, madn_popcount
+from madn._core cimport DIE, madn_lowest, madn_popcount
 
 cdef extern from "lanes.h":
     uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil
