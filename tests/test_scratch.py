@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -232,9 +231,9 @@ def test_work_that_was_begun_is_not_overwritten(begun: Path) -> None:
 
 
 def test_work_of_other_rules_is_refused(begun: Path) -> None:
-    with pytest.raises(ResourceError, match=r"another solve .rules differ"):
+    with pytest.raises(ResourceError, match="another solve, with squares 10 instead of 12"):
         solve_on_disk(disk_plan(Rules(2, 12), begun, resume=True))
-    with pytest.raises(ResourceError, match=r"another solve .tolerance differs"):
+    with pytest.raises(ResourceError, match="another solve, with tolerance 1e-15 instead of 1e-09"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True, tolerance=1e-9))
 
 
@@ -293,12 +292,6 @@ def test_two_solvers_do_not_share_a_directory(tmp_path: Path) -> None:
         with pytest.raises(ResourceError, match="another solve is at work"):
             solve_on_disk(plan)
     assert solve_on_disk(plan).win == solution.win
-
-
-def test_a_disk_without_room_is_refused_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 9, 1))
-    with pytest.raises(ResourceError, match="1 are free"):
-        solve_on_disk(disk_plan(Rules(2, 8), tmp_path))
 
 
 def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

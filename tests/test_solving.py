@@ -2,9 +2,11 @@
 
 import json
 import os
+import shutil
 from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -135,3 +137,14 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_work(name: str, tm
 
 def test_the_package_itself_has_solve() -> None:
     assert madn.solve is solve
+
+
+@pytest.mark.parametrize("scratch", [False, True])
+def test_a_disk_without_room_is_refused_before_the_work(
+    scratch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(total=10, used=9, free=1))
+    places: dict[str, Any] = {"scratch": tmp_path / "scratch"} if scratch else {}
+    with pytest.raises(ResourceError, match="1 are free"):
+        prepare(RULES, tmp_path / "db", **places)
+    assert os.listdir(tmp_path) == []

@@ -12,11 +12,11 @@
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +78,6 @@ class Scratch:
         self._tilings: dict[Pair, Tiling] = {}
         self.finished: Any = None  # what `finish` noted in an earlier run
         self._check_task()
-        self._check_room()
-
-    def _check_room(self) -> None:
-        """Raise ResourceError if the disk has too little room for what is still to be written."""
-        there = sum(entry.stat().st_size for entry in os.scandir(self.directory))
-        needed = max(0, self.plan.scratch_bytes - there)
-        free = shutil.disk_usage(self.directory).free
-        if free < needed:
-            raise ResourceError(f"{self.directory}: {needed:,} bytes are needed, {free:,} are free on this disk")
 
     def _check_task(self) -> None:
         plan = self.plan
@@ -104,11 +95,14 @@ class Scratch:
             raise CorruptBlockError(f"{path}: not the plan of a solve") from None
         if not isinstance(earlier, dict) or earlier.get("format") != FORMAT:
             raise ResourceError(f"{self.directory}: the work of another version of madn; use another directory")
-        different = sorted(name for name in task if earlier.get(name) != task[name])
-        if different:
-            raise ResourceError(
-                f"{self.directory}: the work of another solve ({different[0]} differs); use another directory"
-            )
+        rules = earlier.get("rules")
+        there = {**earlier, **(rules if isinstance(rules, dict) else {})}
+        for name, value in {**asdict(plan.rules), **task}.items():
+            if there.get(name) != value:
+                raise ResourceError(
+                    f"{self.directory}: holds the work of another solve, with {name} {there.get(name)} instead of "
+                    f"{value}; use another directory"
+                )
         self.finished = earlier.get("finished") if plan.resume else None
         if not plan.resume and any(name != TASK for name in found):
             raise ResourceError(f"{self.directory}: holds work that was begun; --resume goes on with it")
