@@ -44,13 +44,13 @@ def solver_options(command: Function) -> Function:
             "--scratch",
             type=click.Path(),
             metavar="DIR",
-            help="Directory for games larger than the memory, and for work that can be taken up again.",
+            help="Directory for games larger than memory, and for work that can be resumed.",
         ),
         click.option(
             "--memory",
             metavar="SIZE",
             callback=memory_bytes,
-            help="Memory to stay within, such as 20G.  [default: what is free]",
+            help="Memory limit, such as 20G.  [default: what is free]",
         ),
     ]
     for option in reversed(options):
@@ -66,19 +66,19 @@ def solver_options(command: Function) -> Function:
     metavar="DIR",
     help="Directory to write the database to.  [default: nothing is stored]",
 )
-@click.option("--bits", type=int, help="Store values rounded to so many bits, 8 to 24.  [default: as they are]")
+@click.option("--bits", type=int, help="Round stored values to this many bits, 8 to 24.  [default: do not round]")
 @click.option(
     "--policy",
     type=click.Path(),
     metavar="DIR",
-    help="Directory to write a second database to, of the best moves; needs --scratch.",
+    help="Directory for a second database, of best moves only; needs --scratch.",
 )
 @click.option(
     "--census",
     is_flag=True,
-    help="Count positions by value, and what choosing the best move is worth; needs --scratch.",
+    help="Count positions by value and what the choice of a move is worth; needs --scratch.",
 )
-@click.option("--resume", is_flag=True, help="Go on with the work that an earlier run left in --scratch.")
+@click.option("--resume", is_flag=True, help="Continue the work that an earlier run left in --scratch.")
 @json_option
 def solve(
     rules: Rules,
@@ -91,13 +91,13 @@ def solve(
 ) -> None:
     """Solve a game and write the solution to a database.
 
-    The residual is the largest difference, over all positions, between the value of a position and what its
-    best moves make of it. It is measured after the last sweep, and the work goes on until it is at most the
-    tolerance. A database that is in DIR already is replaced when the new one is complete.
+    The residual is the largest difference, over all positions, between the value of a position and the value
+    that its best moves give it. It is measured after the last sweep, and sweeping continues until it is within
+    the tolerance. An existing database in DIR is replaced once the new one is complete.
 
-    With --scratch a component that does not fit into --memory passes through it from disk, and a run that was
-    stopped, in whatever way, can be taken up again with --resume: the result has the same bits. When the database
-    is complete the scratch directory is emptied.
+    With --scratch a component that does not fit into --memory is streamed from disk, and a run that was stopped,
+    however that happened, can be continued with --resume; the result has the same bits. The scratch directory is
+    emptied when the database is complete.
 
     Example: madn solve --pieces 2 --out two
     """
