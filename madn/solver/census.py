@@ -1,7 +1,6 @@
 """What a census counts: positions by value, and how much depends on the choice of a move."""
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 PARTS = 100  # of the histogram
 
@@ -23,15 +22,6 @@ class Census:
     largest_cost: float = 0.0
     largest_cost_board: str | None = None
     largest_cost_roll: int | None = None
-
-    @classmethod
-    def read(cls, written: dict[str, Any]) -> "Census":
-        """The inverse of `written`."""
-        return cls(**written)
-
-    def written(self) -> dict[str, Any]:
-        """As JSON can hold it."""
-        return asdict(self)
 
     def add(self, other: "Census") -> None:
         """Count what another census counted; of equally large costs the earlier stays."""

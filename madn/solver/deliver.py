@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class Delivery:
             if len(sides) == 2:
                 self._deliver(*sides[1], census, lambda part: tell((1 + part) / 2))
             self.at_hand = {}  # the memory is for the next component
-            counted["census"] = census.written()
+            counted["census"] = asdict(census)
         self.scratch.mark_stored(pair, counted)
         tell(1.0)
         return counted

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -51,6 +50,9 @@ class _InOneGo:
         self.plan = plan
         self.sides = {f: Side(plan.rules, f) for pair in plan.pairs for f in pair}
         self.solved: dict[Pair, Matrices] = {}
+        self.wins: dict[str, float] = {}  # of the boards that are reported
+        self.values: MatrixValues | None = None
+        self.census: Census | None = None
 
     def solve(self, progress: Progress) -> Solution:
         """Solve all components in their order."""
@@ -65,7 +67,13 @@ class _InOneGo:
                 progress(float((before + fraction * size) / ends[-1]), pair_text(plan.rules, pair))
 
             figures.append(self.pair(pair, tell))
+        self.complete()
         return self.solution(figures, time.perf_counter() - began)
+
+    def complete(self) -> None:
+        """Do what is left to do when all components are solved."""
+        self.values = MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
+        self.wins = {str(board): self.values.win(board) for board in self.plan.boards()}
 
     def pair(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
         """Solve one component."""
@@ -89,7 +97,6 @@ class _InOneGo:
         extremes = figures[0].extremes
         for more in figures[1:]:
             extremes = extremes.merged(more.extremes)
-        wins = self.wins()
         return Solution(
             **vars(extremes),
             plan=plan,
@@ -97,24 +104,11 @@ class _InOneGo:
             sweeps_per_component=[(part.component, part.sweeps) for part in figures],
             updates=sum(part.updates for part in figures),
             seconds=seconds,
-            win=wins[str(plan.boards()[0])],
-            start=wins.get(str(Board.start(plan.rules))),
-            values=self.values(),
-            census=self.census(),
+            win=self.wins[str(plan.boards()[0])],
+            start=self.wins.get(str(Board.start(plan.rules))),
+            values=self.values,
+            census=self.census,
         )
-
-    def values(self) -> MatrixValues | None:
-        """All values, where they are kept."""
-        return MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
-
-    def wins(self) -> dict[str, float]:
-        """The values of the boards that are reported."""
-        values = MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
-        return {str(board): values.win(board) for board in self.plan.boards()}
-
-    def census(self) -> Census | None:
-        """What was counted."""
-        return None
 
 
 class _FromDisk(_InOneGo):
@@ -124,13 +118,11 @@ class _FromDisk(_InOneGo):
         super().__init__(plan)
         self.sides, self.scratch = scratch.sides, scratch
         self.delivery = Delivery(scratch, receiver)
-        self.delivered: list[dict[str, Any]] = []
+        self.census = Census() if plan.census else None
 
-    def solve(self, progress: Progress) -> Solution:
-        """Solve all components in their order, and deliver finished games last."""
-        solution = super().solve(progress)
+    def complete(self) -> None:
+        """Deliver finished games; all else was delivered component by component."""
         self.delivery.won()
-        return solution
 
     def pair(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
         """Solve one component, or take it as an earlier run left it, and deliver it."""
@@ -143,7 +135,10 @@ class _FromDisk(_InOneGo):
         own = {key: matrices for key, matrices in self.solved.items() if set(key) == set(pair)}
         if sum(matrices.nbytes for matrices in self.solved.values()) > self.plan.memory_bytes // 4:
             self.solved = own
-        self.delivered.append(self.delivery.pair(pair, self.solved, lambda part: tell(first + (1 - first) * part)))
+        delivered = self.delivery.pair(pair, self.solved, lambda part: tell(first + (1 - first) * part))
+        self.wins |= delivered["wins"]
+        if self.census:
+            self.census.add(Census(**delivered["census"]))
         return figures
 
     def _solve(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
@@ -175,19 +170,3 @@ class _FromDisk(_InOneGo):
         self.solved = {key: matrices for key, matrices in self.solved.items() if key in wanted}
         for key in sorted(wanted - set(self.solved)):
             self.solved[key] = self.scratch.load(*key)
-
-    def values(self) -> None:
-        """They were delivered."""
-
-    def wins(self) -> dict[str, float]:
-        """The values of the boards that are reported, noted when they were delivered."""
-        return {board: win for part in self.delivered for board, win in part["wins"].items()}
-
-    def census(self) -> Census | None:
-        """What was counted."""
-        if not self.plan.census:
-            return None
-        census = Census()
-        for part in self.delivered:
-            census.add(Census.read(part["census"]))
-        return census
