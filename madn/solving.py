@@ -239,7 +239,7 @@ class Job:
             representation=plan.representation.name,
             tolerance=plan.tolerance,
             sweeps_per_component=per_component,
-            census=solution.asdict(solution.census) if solution.census else None,
+            census=asdict(solution.census) if solution.census else None,
             out=self.out,
         )
 
