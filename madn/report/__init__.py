@@ -29,6 +29,21 @@ class Fact:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """Makes the facts of one source."""
+
+    source: str
+
+    def number(self, what: str, published: Value, ours: Value, note: str = "", *, agrees: bool | None = None) -> Fact:
+        """A printed number: it agrees if ours is the same, unless `agrees` says what does."""
+        return Fact(self.source, what, published, ours, ours == published if agrees is None else agrees, note)
+
+    def claim(self, what: str, holds: bool, note: str = "") -> Fact:
+        """A printed statement that holds or does not."""
+        return Fact(self.source, what, True, holds, holds, note)
+
+
 def facts(subject: str, full: bool = False) -> Iterator[Fact]:
     """Compute the facts of one of `SUBJECTS`, in the order in which the paper prints them."""
     if subject not in SUBJECTS:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from madn.games.cantstop import CantStop, Solution, solve
-from madn.report import Fact, published, same_digits
+from madn.report import Fact, Paper, published, same_digits
 
-SOURCE = "Can't Stop"
+PAPER = Paper("Can't Stop")
 OFFICIAL = CantStop(sides=6, shortest=3)
 
 
@@ -17,8 +17,8 @@ def facts(full: bool) -> Iterator[Fact]:
     numbers = published()["cantstop"]
     for name, printed in numbers["table_1"].items():
         game = CantStop(*map(int, name.split(",")))
-        yield _count(f"Table 1, ({name}): components", printed["components"], game.components)
-        yield _count(f"Table 1, ({name}): positions", printed["positions"], game.positions)
+        yield PAPER.number(f"Table 1, ({name}): components", printed["components"], game.components)
+        yield PAPER.number(f"Table 1, ({name}): positions", printed["positions"], game.positions)
         if game.shortest == 3 and not full:
             continue
         solution = solve(game)
@@ -26,26 +26,23 @@ def facts(full: bool) -> Iterator[Fact]:
         if game.shortest == 3:
             yield from _table_2(numbers["table_2_iterations_3_3"], solution)
     indices = 2 * int(np.prod([3 + length * (length - 1) for length in OFFICIAL.lengths], dtype=object))
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "components of the official game, without equivalent ones at most",
         "over 10^36",
         f"{OFFICIAL.components:,}",
-        False,
         f"the paper's own indexing scheme (section 4) has {indices:,} indices of anchors, about 2 x 10^18: the printed "
         "exponent is twice that",
+        agrees=False,
     )
-
-
-def _count(what: str, printed: int, ours: int) -> Fact:
-    return Fact(SOURCE, what, printed, ours, ours == printed)
 
 
 def _first_player(name: str, printed: dict[str, float], solution: Solution) -> Fact:
     ours = solution.first_player
     agrees = same_digits(ours, printed["first_player"], 3) and solution.components == printed["components"]
     note = f"{printed['time']} in the paper, {solution.seconds:.2f} s here"
-    return Fact(SOURCE, f"Table 1, ({name}): first player wins", printed["first_player"], round(ours, 12), agrees, note)
+    return PAPER.number(
+        f"Table 1, ({name}): first player wins", printed["first_player"], round(ours, 12), note, agrees=agrees
+    )
 
 
 def _table_2(printed: dict[str, Any], solution: Solution) -> Iterator[Fact]:
@@ -60,7 +57,7 @@ def _table_2(printed: dict[str, Any], solution: Solution) -> Iterator[Fact]:
             agrees = same_digits(mean, cell, 2)
             note = "" if agrees else _short_of(total, count, cell)
             what = f"Table 2, x {printed['columns_x'][column]}, y {y}: iterations"
-            yield Fact(SOURCE, what, cell, round(mean, 5), agrees, note)
+            yield PAPER.number(what, cell, round(mean, 5), note, agrees=agrees)
 
 
 def _short_of(total: int, count: int, cell: float) -> str:

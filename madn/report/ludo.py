@@ -7,11 +7,11 @@ from madn.board import Board
 from madn.evaluate import evaluate
 from madn.match import simulate
 from madn.players import PLAYERS, parse_player
-from madn.report import Fact, published, same_digits
+from madn.report import Fact, Paper, published, same_digits
 from madn.rules import Rules
 from madn.solver import make_plan, solve
 
-SOURCE = "thesis"
+PAPER = Paper("thesis")
 
 
 def facts(full: bool) -> Iterator[Fact]:
@@ -22,20 +22,13 @@ def facts(full: bool) -> Iterator[Fact]:
     numbers = published()["madn"]
     count = numbers["position_count"]["4"]
     ours = Rules(pieces=4).positions
-    yield Fact(
-        SOURCE,
-        "positions with 4 pieces",
-        count,
-        ours,
-        ours == count,
-        "formula (4.1) prints C(P,f1) twice; one is C(P,f2)",
-    )
+    yield PAPER.number("positions with 4 pieces", count, ours, "formula (4.1) prints C(P,f1) twice; one is C(P,f2)")
     for pieces in (1, 2, 3) if full else (1, 2):
         yield from _table_5_1(pieces, numbers["table_5_1_percent"][str(pieces)])
     for pieces in (1, 2):
         printed = numbers["iterations_1e-6"][str(pieces)]
         sweeps = solve(make_plan(Rules(pieces=pieces), method="thesis", tolerance=1e-6)).sweeps
-        yield Fact(SOURCE, f"iterations to 1e-6, {pieces} pieces", printed, sweeps, sweeps == printed)
+        yield PAPER.number(f"iterations to 1e-6, {pieces} pieces", printed, sweeps)
     yield from _table_5_2(numbers["table_5_2_percent"], 1_000_000 if full else 20_000)
     if full:
         yield from _four_piece_extremes(numbers["table_5_1_percent"]["4"])
@@ -47,7 +40,9 @@ def _table_5_1(pieces: int, printed: dict[str, float]) -> Iterator[Fact]:
         percent = 100 * value
         agrees = same_digits(percent, printed[name], 4)
         note = "" if agrees else "the thesis stopped at a largest change of 1e-6"
-        yield Fact(SOURCE, f"Table 5.1, {pieces} pieces: {name} in %", printed[name], round(percent, 8), agrees, note)
+        yield PAPER.number(
+            f"Table 5.1, {pieces} pieces: {name} in %", printed[name], round(percent, 8), note, agrees=agrees
+        )
 
 
 PRINTED_GAMES = 1_000_000  # of each entry of Table 5.2
@@ -72,13 +67,12 @@ def _table_5_2(printed: dict[str, dict[str, float]], games: int) -> Iterator[Fac
             note = f"{games:,} games, standard error {100 * result.standard_error:.3f}"
             if players is PLAYERS and "fpnpoc" in (first, second):
                 note += "; the thesis seems to have measured mistakes of its program: docs/results.md"
-            yield Fact(
-                SOURCE,
+            yield PAPER.number(
                 f"{where}: {first} against {second} in %",
                 value,
                 round(100 * result.first_wins, 4),
-                result.agrees(value / 100, PRINTED_GAMES),
                 note,
+                agrees=result.agrees(value / 100, PRINTED_GAMES),
             )
 
 
@@ -90,4 +84,4 @@ def _four_piece_extremes(printed: dict[str, float]) -> Iterator[Fact]:
         percent = 100 * win
         what = f"Table 5.1, 4 pieces: {name} in %"
         note = f"at {board}, among all positions of this endgame, residual {game.residual:.1e}"
-        yield Fact(SOURCE, what, printed[name], round(percent, 6), same_digits(percent, printed[name], 4), note)
+        yield PAPER.number(what, printed[name], round(percent, 6), note, agrees=same_digits(percent, printed[name], 4))

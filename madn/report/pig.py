@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.games.pig import Pig, Solution, Strategy, Variant, best_response, duel, fewest_turns, solve
-from madn.report import Fact
+from madn.report import Fact, Paper
 
-SOURCE = "Pig"
+PAPER = Paper("Pig")
 TARGET, FACES = 200, 6
 
 
@@ -48,79 +48,67 @@ def _classic(solution: Solution) -> Iterator[Fact]:
     states, strategy = solution.states, solution.strategy
     holds, _ = holds_and_choices(strategy)
     sixes = 2 * (-(-TARGET // FACES) - 1) + 1
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "a 6 rolled 70 times running ends every game",
         70,
         sixes,
-        sixes <= 70,
         f"{sixes} are enough: whoever holds when, one of two players has {-(-TARGET // FACES)} of them",
+        agrees=sixes <= 70,
     )
     reply = duel(best_response(strategy), strategy)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "the optimal strategy wins at least half of the games, whatever the other does",
         0.5,
         round(1 - reply.average, 12),
-        round(1 - reply.average, 12) >= 0.5,
         "against the best response to it, averaged over who begins",
+        agrees=round(1 - reply.average, 12) >= 0.5,
     )
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "states in which an action must be given",
         "about 4 000 000",
         states,
-        round(states, -6) == 4_000_000,
         "own and other score 0 to 199, turn score 1 to 199 less the own score; one player",
+        agrees=round(states, -6) == 4_000_000,
     )
     start, least, most = first_holds(holds, 40)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "at low scores: roll below 20 points, stop from 20 on",
         20,
         start,
-        start == least == most == 20,
         f"at 0:0 the first stop is {start}; it lies between {least} and {most} while both scores are below 40",
+        agrees=start == least == most == 20,
     )
     gains = [5 * turn + sum(range(2, FACES + 1)) - 6 * turn for turn in range(1, 40)]  # six times that of a roll
     most_points = 1 + next(i for i, gain in enumerate(gains) if gain <= 0)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "the largest expected turn score (Roters): stop from 20 points on",
         20,
         most_points,
-        most_points == 20,
         "with exactly 20, rolling and stopping are worth the same",
     )
     counts = holds.sum(axis=(0, 2))
     falling = bool((np.diff(counts) <= 0).all())
-    yield Fact(
-        SOURCE,
+    yield PAPER.claim(
         "the larger the opponent's score, the riskier the strategy",
-        True,
-        falling,
         falling,
         f"the number of states with a stop never grows: {_listed(counts, (0, 150, 180, 185))} for 0, 150, 180, 185",
     )
     last = int(np.flatnonzero(counts).max())
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "the opponent's score from which every state rolls",
         187,
         last + 1,
-        last + 1 == 187,
         f"sharp: at {last} there are still {counts[last]} states with a stop",
     )
     turns, expected = fewest_turns(solution.game)
     result = duel(strategy, turns)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "wins in % against the fewest expected turns (Haigh and Roters)",
         52,
         round(100 * result.average, 6),
-        round(100 * result.average) == 52,
         f"10 000 000 games there, computed here: {100 * result.starting:.4f} beginning, {100 * result.replying:.4f} "
         f"otherwise. The other strategy needs {expected[0]:.4f} turns",
+        agrees=round(100 * result.average) == 52,
     )
     yield _gap(solution, 1e-8)
 
@@ -129,45 +117,37 @@ def _exact(solution: Solution) -> Iterator[Fact]:
     game, strategy = solution.game, solution.strategy
     holds, choices = holds_and_choices(strategy)
     losing = [face for face in range(1, FACES + 1) if face == game.losing_face or 180 + 16 + face > TARGET]
-    yield Fact(SOURCE, "exact variant: faces that lose the turn at 180 + 16", [1, 5, 6], losing, losing == [1, 5, 6])
+    yield PAPER.number("exact variant: faces that lose the turn at 180 + 16", [1, 5, 6], losing)
     dead = game.dead_scores()
-    yield Fact(
-        SOURCE,
+    yield PAPER.claim(
         "exact variant: the game is transient",
-        True,
-        not dead,
         not dead,
         f"from {dead[0]} no roll scores: at ({dead[0]},{dead[0]}) nobody can finish. Optimal play never goes there",
     )
     start, least, most = first_holds(holds, 40)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "exact variant, far from the target: stop if the turn score is above 20",
         "similar to",
         start,
-        least >= 19 and most <= 23,
         f"at 0:0 the first stop is {start}; it lies between {least} and {most} while both scores are below 40",
+        agrees=least >= 19 and most <= 23,
     )
     counts = holds.sum(axis=(0, 2))
     alive = [other for other in range(TARGET) if other not in dead]
     fewest = min(alive, key=lambda other: int(counts[other]))
-    yield Fact(
-        SOURCE,
+    yield PAPER.claim(
         "exact variant: the strategy never becomes so risky",
-        True,
-        bool(counts[alive].all()),
         bool(counts[alive].all()),
         f"states with a stop against every score that can still win, at least {counts[fewest]:,} (at {fewest})",
     )
     chances = [_chance_in_a_turn(need) for need in range(1, TARGET + 1)]
     best = max(range(TARGET), key=chances.__getitem__)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "exact variant: the probability of winning in any turn is at most 1/6",
         round(1 / 6, 6),
         round(chances[best], 6),
-        chances[best] <= 1 / 6,
         f"1/6 bounds a roll, not a turn: with {best + 1} points missing and rolling on it is {chances[best]:.6f}",
+        agrees=chances[best] <= 1 / 6,
     )
     rolls = {}
     for total in range(180, TARGET):
@@ -175,12 +155,10 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         open_ = choices[own, :, total - own][:, alive]
         rolls[total] = int((open_ & ~holds[own, :, total - own][:, alive]).sum())
     widest = max(range(180, 199), key=rolls.__getitem__)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "exact variant: score plus turn score with the larger roll zone",
         194,
         widest,
-        widest == 194,
         f"states that roll: {', '.join(f'{rolls[total]:,} on {total}' for total in (192, 193, 194, 195))}; on 194 it "
         "is best to stop almost everywhere. (199, from where no roll scores, is left out.)",
     )
@@ -189,13 +167,12 @@ def _exact(solution: Solution) -> Iterator[Fact]:
 
 def _gap(solution: Solution, printed: float) -> Fact:
     gap = solution.smallest_gap
-    return Fact(
-        "published.json",
+    return Paper("published.json").number(
         f"{solution.game.variant} variant: smallest gap between rolling and holding, about",
         printed,
         float(f"{gap:.3g}"),
-        printed / 2 < gap < 2 * printed,
         f"in the state {','.join(map(str, solution.smallest_gap_state))}",
+        agrees=printed / 2 < gap < 2 * printed,
     )
 
 
@@ -213,11 +190,8 @@ def _difference(solution: Solution) -> Iterator[Fact]:
     stops = np.flatnonzero(holds.any(axis=(1, 2)))
     near = int(stops.max()) + 1
     low = int(np.flatnonzero(holds[:, :181].any(axis=(1, 2))).max()) + 1
-    yield Fact(
-        SOURCE,
+    yield PAPER.claim(
         "difference variant: near the target it rolls whatever the opponent's score",
-        True,
-        near < TARGET,
         near < TARGET,
         f"for own scores: from {near} on every state rolls, from {low} on against scores up to 180. Counting the turn "
         f"score, no: at 0 + 199 points against 0 the action is to {solution.action(0, 0, 199)}",

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 from madn.errors import InvalidBoardError
 from madn.games.pyramid import Action, Solution, State, Value, limit, solve, start, state_text
-from madn.report import Fact, published
+from madn.report import Fact, Paper, published
 
-SOURCE = "Fujita"
+PAPER = Paper("Fujita")
 TIERS_OF_COROLLARIES = 11
 
 # What is printed of some states, all of it unique.
@@ -32,7 +32,7 @@ def facts(full: bool) -> Iterator[Fact]:
     table = published()["pyramid"]["table_1"]
     printed_limits = list(table["limit_L"].values())
     limits = [limit(int(tiers)) for tiers in table["limit_L"]]
-    yield Fact(SOURCE, "Table 1: L for 2 to 13 tiers", printed_limits, limits, limits == printed_limits)
+    yield PAPER.number("Table 1: L for 2 to 13 tiers", printed_limits, limits)
     lost = []
     for name, printed in table["first_W"].items():
         tiers = int(name)
@@ -42,15 +42,15 @@ def facts(full: bool) -> Iterator[Fact]:
         if not solution.wins(start(tiers)):
             lost.append(tiers)
             second = table["second_Z_where_first_loses"][name]
-            yield Fact(SOURCE, f"Table 1, {tiers} tiers: Z(x0)", second, value.second, value.second == second)
-    yield Fact(SOURCE, "Table 1: tiers where the second player wins", [3, 7, 11], lost, lost == [3, 7, 11])
+            yield PAPER.number(f"Table 1, {tiers} tiers: Z(x0)", second, value.second)
+    yield PAPER.number("Table 1: tiers where the second player wins", [3, 7, 11], lost)
     for where, state, what, expected in EXAMPLES:
         solution = solve(len(state))
         value = solution.value(state)
         ours: int | str = value.first if what == "W" else value.second
         if what == "best action":
             ours = " or ".join(map(str, solution.best_actions(state)))
-        yield Fact(SOURCE, f"{where}: {what} of {state_text(state)}", expected, ours, ours == expected)
+        yield PAPER.number(f"{where}: {what} of {state_text(state)}", expected, ours)
     yield from _corollaries(solve(TIERS_OF_COROLLARIES))
 
 
@@ -65,90 +65,64 @@ def _first(solution: Solution, value: Value, printed: int) -> Fact:
             note += ", and so does its Example 4.2"
         if printed > most:
             note += f"; in no play has the first player more than {bars // 2} turns, so W is at most {most}"
-    return Fact(SOURCE, f"Table 1, {tiers} tiers: W(x0)", printed, value.first, value.first == printed, note)
+    return PAPER.number(f"Table 1, {tiers} tiers: W(x0)", printed, value.first, note)
 
 
 def _corollaries(solution: Solution) -> Iterator[Fact]:
     """(4.1)-(4.8) for every k and l that the game has."""
     L, tiers = solution.limit, solution.tiers
-    long = range(2, tiers + 1)
+    none, long = range(1), range(2, tiers + 1)
 
-    def ones(count: int, run: int = 0) -> State:
-        state = [0] * tiers
-        state[0] = count
-        if run:
-            state[run - 1] += 1
-        return tuple(state)
+    def state(singles: int, run: int = 0) -> State:
+        return tuple((n == 1) * singles + (n == run) for n in range(1, tiers + 1))
 
-    def first(state: State) -> int:
-        return solution.value(state).first
+    def first(singles: int, run: int = 0) -> int:
+        return solution.value(state(singles, run)).first
 
-    def second(state: State) -> int:
-        return solution.value(state).second
+    def second(singles: int, run: int = 0) -> int:
+        return solution.value(state(singles, run)).second
 
-    def check(
-        name: str, text: str, law: Callable[[int, int], bool], lengths: range, least: int, note: str = ""
-    ) -> Fact:
-        """Try a law for all l of `lengths` and all k from `least` on that make states of the game."""
+    def best(action: Action, singles: int, run: int = 0) -> bool:
+        return action in solution.best_actions(state(singles, run))
+
+    def check(name: str, text: str, law: Callable[[int, int], bool], note: str = "", *, lengths: range = long) -> Fact:
+        """Try a law for all l of `lengths` (0: there is no long run) and all k that make states of the game."""
         right, wrong = 0, []
         for run in lengths:
-            for k in range(least, solution.limit + 1):
+            for k in range(0 if run else 1, L + 1):
                 try:
                     holds = law(k, run)
                 except InvalidBoardError:
                     break
                 right += holds
                 if not holds:
-                    wrong.append((run, k))
+                    wrong.append(run)
         ours = f"holds in all {right} cases of {tiers} tiers"
         if wrong:
-            runs = sorted({run for run, _ in wrong})
-            ours = (
-                f"holds in {right} of {right + len(wrong)} cases of {tiers} tiers, not for l = {runs[0]} to {runs[-1]}"
-            )
-        return Fact(SOURCE, f"corollary ({name})", text, ours, not wrong, note if wrong else "")
+            ours = f"holds in {right} of {right + len(wrong)} cases of {tiers} tiers, "
+            ours += f"not for l = {min(wrong)} to {max(wrong)}"
+        return PAPER.number(f"corollary ({name})", text, ours, note if wrong else "", agrees=not wrong)
 
-    def best(state: State, action: Action) -> bool:
-        return action in solution.best_actions(state)
-
-    none = range(1)
-    mark_one = Action(1, 1, 1)
-    yield check("4.1", "W(2k) = k", lambda k, _: first(ones(2 * k)) == k, none, 1)
-    yield check("4.1, action", "(1,1,1) is best in 2k", lambda k, _: best(ones(2 * k), mark_one), none, 1)
-    yield check("4.2", "W(2k+1) = L + k", lambda k, _: first(ones(2 * k + 1)) == L + k, none, 1)
-    yield check("4.3", "W(2k, l) = k + 1", lambda k, run: first(ones(2 * k, run)) == k + 1, long, 0)
-    yield check(
-        "4.3, action",
-        "(l,1,l-1) is best in (2k, l)",
-        lambda k, run: best(ones(2 * k, run), Action(run, 1, run - 1)),
-        long,
-        0,
-    )
-    yield check("4.4", "W(2k+1, l) = k + 1", lambda k, run: first(ones(2 * k + 1, run)) == k + 1, long, 0)
-    yield check(
-        "4.4, action",
-        "(l,1,l) is best in (2k+1, l)",
-        lambda k, run: best(ones(2 * k + 1, run), Action(run, 1, run)),
-        long,
-        0,
-    )
-    yield check("4.5", "Z(2k+1) = k", lambda k, _: second(ones(2 * k + 1)) == k, none, 1)
-    yield check("4.6", "Z(2k) = L + k - 1", lambda k, _: second(ones(2 * k)) == L + k - 1, none, 1)
+    yield check("4.1", "W(2k) = k", lambda k, _: first(2 * k) == k, lengths=none)
+    yield check("4.1, action", "(1,1,1) is best in 2k", lambda k, _: best(Action(1, 1, 1), 2 * k), lengths=none)
+    yield check("4.2", "W(2k+1) = L + k", lambda k, _: first(2 * k + 1) == L + k, lengths=none)
+    yield check("4.3", "W(2k, l) = k + 1", lambda k, run: first(2 * k, run) == k + 1)
+    yield check("4.3, action", "(l,1,l-1) is best in (2k, l)", lambda k, run: best(Action(run, 1, run - 1), 2 * k, run))
+    yield check("4.4", "W(2k+1, l) = k + 1", lambda k, run: first(2 * k + 1, run) == k + 1)
+    yield check("4.4, action", "(l,1,l) is best in (2k+1, l)", lambda k, run: best(Action(run, 1, run), 2 * k + 1, run))
+    yield check("4.5", "Z(2k+1) = k", lambda k, _: second(2 * k + 1) == k, lengths=none)
+    yield check("4.6", "Z(2k) = L + k - 1", lambda k, _: second(2 * k) == L + k - 1, lengths=none)
     yield check(
         "4.7",
         "Z(2k, l) = L + k",
-        lambda k, run: second(ones(2 * k, run)) == L + k,
-        long,
-        0,
+        lambda k, run: second(2 * k, run) == L + k,
         "Z is L + k + 1 for l = 5 to 10 and L + k + 2 for l = 11: the second player can leave two runs of 2 (of 5) "
         "and so make the first player take more turns",
     )
     yield check(
         "4.8",
         "Z(2k+1, l) = L + k",
-        lambda k, run: second(ones(2 * k + 1, run)) == L + k,
-        long,
-        0,
+        lambda k, run: second(2 * k + 1, run) == L + k,
         "Z is L + k + 1 for l = 3 to 9 and L + k + 2 for l = 10 and 11: for l = 3 the second player marks the bar in "
         "the middle and leaves 2k + 3 single bars, where (4.2) says L + k + 1",
     )

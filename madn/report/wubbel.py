@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from madn.games.pig import WUBBEL, Solution, article_table, best_response, duel, solve
-from madn.report import Fact
+from madn.report import Fact, Paper
 
-SOURCE = "Wubbel"
+PAPER = Paper("Wubbel")
 GOAL = WUBBEL.target
 EPS = 1e-8  # of the printed program
 
@@ -18,51 +18,42 @@ def facts(full: bool) -> Iterator[Fact]:
     """Every statement of the article that can be computed, in its order."""
     solution = solve(WUBBEL)
     start = round(100 * solution.start, 6)
-    yield Fact(SOURCE, "who begins has an advantage", True, start > 50, start > 50, f"wins {start} %")
+    yield PAPER.claim("who begins has an advantage", start > 50, f"wins {start} %")
     ends, ends_in_hand = recursion_ends(0), recursion_ends(1)
-    yield Fact(
-        SOURCE,
+    yield PAPER.claim(
         "with the mercy point, formula (2) ends",
-        True,
-        ends,
         ends,
         "saving with nothing in hand leads from (e, g, 0) to (g, e, 0) and back; where saving needs points in hand it "
         + ("ends" if ends_in_hand else "does not end either"),
     )
     calls, states = mercy_calls(42, 42, 0)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "calls of formula (2) with the mercy point for P(42, 42, 0)",
         4_169_474,
         calls,
-        calls == 4_169_474,
         f"saving only with points in hand; {states} different states. No reading we tried gives the printed number: "
         f"P(45, 45, 0) takes {mercy_calls(45, 45, 0)[0]:,}",
     )
     printed, corrected = functional_residual(solution, False), functional_residual(solution, True)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "P is a fixed point of the functional F: largest |F(P) - P|",
         0,
         round(printed, 6),
-        printed < 1e-12,
         "F is printed with p(g, e + u, 0) for a save, where formula (1) has 1 - P(g, e + u, 0); with that it is "
         f"{corrected:.1e}",
+        agrees=printed < 1e-12,
     )
     slack = contraction_slack()
-    yield Fact(
-        SOURCE, "the weights d_u fulfil both inequalities", True, slack > 0, slack > 0, f"by at least {slack:.1e}"
-    )
+    yield PAPER.claim("the weights d_u fulfil both inequalities", slack > 0, f"by at least {slack:.1e}")
     yield from _program(solution)
     yield from _decisions(solution)
     reply = duel(best_response(solution.strategy), solution.strategy)
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "no strategy is stronger",
         0.5,
         round(reply.average, 12),
-        round(reply.average, 12) <= 0.5,
         "what the best response to it wins, averaged over who begins",
+        agrees=round(reply.average, 12) <= 0.5,
     )
 
 
@@ -137,14 +128,13 @@ def _program(solution: Solution) -> Iterator[Fact]:
             p = np.concatenate([table[e, g, : GOAL - e], np.ones(5)])
             roll = (sum(p[face : face + GOAL - e] for face in range(1, 6)) + 1 - table[g, e, 0]) / 6
             wrong += int(((1 - table[g, e:GOAL, 0] > roll) != solution.strategy.decisions(e, g))[1:].sum())
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "processor seconds of the printed C program",
         "less than 1",
         round(seconds, 2),
-        seconds < 1,
         f"{updates:,} values computed; it stops at changes of {EPS:g}, the largest error is {error:.1e}, and "
         f"{wrong} of {solution.states:,} actions differ. Solved exactly it takes {solution.seconds:.3f} s",
+        agrees=seconds < 1,
     )
 
 
@@ -152,24 +142,20 @@ def _decisions(solution: Solution) -> Iterator[Fact]:
     holds = solution.strategy.decisions(0, 24)
     saved = [int(u) for u in np.flatnonzero(holds)]
     low, middle = [u for u in saved if u < 18], [u for u in (18, 19, 20) if not holds[u]]
-    yield Fact(SOURCE, "at 0:24, save with", [16, 17], low, low == [16, 17])
-    yield Fact(SOURCE, "at 0:24, roll again with", [18, 19, 20], middle, middle == [18, 19, 20])
+    yield PAPER.number("at 0:24, save with", [16, 17], low)
+    yield PAPER.number("at 0:24, roll again with", [18, 19, 20], middle)
     again = [u for u in range(21, GOAL) if not holds[u]]
-    yield Fact(
-        SOURCE,
+    yield PAPER.number(
         "at 0:24, always save from",
         21,
         f"21 to {again[0] - 1}" if again else 21,
-        not again,
         f"with {again[0]} to {again[-1]} it is best to roll once more" if again else "",
+        agrees=not again,
     )
     pairs = [(e, g) for e in range(GOAL) for g in range(GOAL)]
     bumpy = sum(bool((np.diff(solution.strategy.decisions(e, g)[1:].astype(int)) < 0).any()) for e, g in pairs)
-    yield Fact(
-        SOURCE,
+    yield PAPER.claim(
         "the decision is not monotone",
-        True,
-        bumpy > 0,
         bumpy > 0,
         f"at {bumpy} of {len(pairs):,} pairs of scores more points in hand turn a save into a roll",
     )
