@@ -1,8 +1,8 @@
 """Pictures of the games and their solutions, drawn with matplotlib (the extra `madn[plots]`): `madn plot NAME`.
 
 `PICTURES` names, for each picture, the module of this package that draws it and what it shows. Such a module has a
-function `draw(name)` that returns a matplotlib `Figure` with labels and units. Those of `FROM_A_DATABASE` also take a
-database of German Ludo, whose game they then show.
+function with the name of the picture (`_` for `-`) that returns a matplotlib `Figure` with labels and units. Those of
+`FROM_A_DATABASE` also take a database of German Ludo, whose game they then show.
 """
 
 from importlib import import_module
@@ -46,7 +46,6 @@ def draw(name: str, database: "Database | None" = None) -> "Figure":
         import matplotlib  # noqa: F401
     except ImportError:
         raise ResourceError("pictures need matplotlib: pip install 'madn[plots]'") from None
-    figure: Figure = import_module(f"madn.plots.{PICTURES[name][0]}").draw(
-        name, *(() if database is None else (database,))
-    )
+    picture = getattr(import_module(f"madn.plots.{PICTURES[name][0]}"), name.replace("-", "_"))
+    figure: Figure = picture() if database is None else picture(database)
     return figure

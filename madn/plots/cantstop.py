@@ -1,5 +1,6 @@
 """Pictures of Can't Stop: how the two methods converge, and when to stop in the first turn."""
 
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -15,15 +16,7 @@ from madn.games.cantstop.turns import Turn, Worth, estimates
 NEVER, UNREACHABLE = 0, -1
 
 
-def draw(name: str) -> Figure:
-    """Draw the picture called `name` in `madn.plots.PICTURES`."""
-    if name == "cantstop-newton":
-        return convergence()
-    _, _, sides, shortest = name.split("-")
-    return when_to_stop(CantStop(int(sides), int(shortest)))
-
-
-def convergence() -> Figure:
+def cantstop_newton() -> Figure:
     """The distance of the estimates from the first player's chance, iteration by iteration."""
     turn, first_player = stored_turn(CantStop(3, 3))
     figure = Figure(figsize=(6, 4), layout="constrained")
@@ -34,9 +27,7 @@ def convergence() -> Figure:
         axes.plot(range(len(shown)), shown, marker=marker, label=label)
         if np.isnan(shown[-1]):
             axes.axvline(len(shown) - 1, color="gray", linewidth=0.7, linestyle=":")
-    axes.set_yscale("log")
-    axes.set_xlabel("iteration")
-    axes.set_ylabel("distance from the first player's chance")
+    axes.set(yscale="log", xlabel="iteration", ylabel="distance from the first player's chance")
     axes.set_title("The component of the starting position, (3,3) Can't Stop")
     axes.legend()
     return figure
@@ -46,7 +37,10 @@ def when_to_stop(game: CantStop) -> Figure:
     """A panel for each choice of three columns: with how many steps in the longest of them one should stop."""
     turn, first_player = stored_turn(game)
     worth = turn.worth(1 - first_player)
-    choices = [c for c in combinations(range(game.columns), 3) if _first_of_two(game, c)]
+    last = game.columns - 1
+    choices = [  # the first of two that mirror each other
+        chosen for chosen in combinations(range(game.columns), 3) if chosen <= tuple(last - c for c in chosen[::-1])
+    ]
     across = 3 if len(choices) <= 6 else 5
     down = -(-len(choices) // across)
     figure = Figure(figsize=(2.3 * across + 0.9, 2.1 * down + 0.6), layout="constrained")
@@ -54,10 +48,9 @@ def when_to_stop(game: CantStop) -> Figure:
     most = max(game.lengths)
     shades = ["#f2f2f2", "#b2182b", *[f"#{k:02x}{k:02x}f0" for k in np.linspace(60, 215, most).astype(int)]]
     colours, norm = ListedColormap(shades), BoundaryNorm(np.arange(-1.5, most + 1), most + 2)
-    for axes in panels.flat:
+    for axes in panels.flat[len(choices) :]:
         axes.set_visible(False)
     for axes, columns in zip(panels.flat, choices, strict=False):
-        axes.set_visible(True)
         image = _panel(axes, game, turn, worth, columns, colours, norm)
     bar = figure.colorbar(image, ax=panels, ticks=range(-1, most + 1), shrink=0.8)
     bar.ax.set_yticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
@@ -66,9 +59,8 @@ def when_to_stop(game: CantStop) -> Figure:
     return figure
 
 
-def _first_of_two(game: CantStop, columns: tuple[int, ...]) -> bool:
-    """Whether this choice comes first of the two that mirror each other."""
-    return columns <= tuple(sorted(game.columns - 1 - c for c in columns))
+cantstop_stop_3_3 = partial(when_to_stop, CantStop(3, 3))
+cantstop_stop_4_1 = partial(when_to_stop, CantStop(4, 1))
 
 
 def _panel(

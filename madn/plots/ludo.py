@@ -20,19 +20,7 @@ from madn.solver.census import PARTS
 from madn.startvalues import CHUNKS, Read, balanced, by_ratio, guessed, spread, sweeps
 
 BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"  # of curves; the sides have those of drawing
-
-
-def draw(name: str, *database: Database) -> Figure:
-    """Draw the picture called `name` in `madn.plots.PICTURES`; some also for the game of a database."""
-    return {
-        "positions": positions,
-        "ratios": ratios,
-        "averaged": averaged,
-        "convergence": convergence,
-        "extremes": extremes,
-        "values": values,
-        "cross-table": cross_table,
-    }[name](*database)
+RATIO = "distance-to-finish ratio (1: won, -1: lost)"
 
 
 def positions() -> Figure:
@@ -43,21 +31,12 @@ def positions() -> Figure:
     counts = [Rules(pieces=number).positions for number in pieces]
     axes.barh(pieces, counts, color=BLUE)
     for number, count in zip(pieces, counts, strict=True):
-        inside = count > counts[-1] / 1e3
+        shift, side, colour = (-4, "right", "white") if count > counts[-1] / 1e3 else (4, "left", "black")
         axes.annotate(
-            f"{count:,}",
-            (count, number),
-            xytext=(-4 if inside else 4, 0),
-            textcoords="offset points",
-            ha="right" if inside else "left",
-            va="center",
-            color="white" if inside else "black",
+            f"{count:,}", (count, number), (shift, 0), textcoords="offset points", ha=side, va="center", color=colour
         )
-    axes.set_xscale("log")
-    axes.set_xlim(100, counts[-1] * 3)
+    axes.set(xscale="log", xlim=(100, counts[-1] * 3), xlabel="positions", ylabel="pieces a side")
     axes.invert_yaxis()
-    axes.set_ylabel("pieces a side")
-    axes.set_xlabel("positions")
     axes.set_title("Positions of German Ludo for two, 40 squares")
     return figure
 
@@ -84,16 +63,12 @@ def ratios(database: Database | None = None) -> Figure:
     left, right = figure.subplots(1, 2)
     for wins, colour, name in ((found.most, BLUE, "largest"), (found.mean, GREEN, "mean"), (found.least, RED, "least")):
         left.plot(found.ratio, 100 * wins, ".", ms=1.5, color=colour, label=name, rasterized=True)
-    left.set_ylabel("winning probability of the side to move (%)")
+    left.set(ylabel="winning probability of the side to move (%)", title="(a) winning probability")
     left.legend(markerscale=6, loc="upper left")
-    left.set_title("(a) winning probability")
     right.plot(found.ratio, found.count, ".", ms=1.5, color=GREY, rasterized=True)
-    right.set_yscale("log")
-    right.set_ylabel("positions")
-    right.set_title("(b) number of positions")
+    right.set(yscale="log", ylabel="positions", title="(b) number of positions")
     for axes in (left, right):
-        axes.set_xlabel("distance-to-finish ratio (1: won, -1: lost)")
-        axes.set_xticks([-1, -0.5, 0, 0.5, 1])
+        axes.set(xlabel=RATIO, xticks=[-1, -0.5, 0, 0.5, 1])
     figure.suptitle(f"All open positions by distance-to-finish ratio, {_named(rules)}")
     return figure
 
@@ -110,8 +85,7 @@ def averaged(database: Database | None = None) -> Figure:
         x = np.linspace(-1, 1, 201)
         fitted = np.polynomial.polynomial.polyval(x, found.polynomial())
         axes.plot(x, 100 * fitted, "-", color=RED, lw=1, label="polynomial of degree 5")
-        axes.set_title(_named(rules))
-        axes.set_xlabel("distance-to-finish ratio (1: won, -1: lost)")
+        axes.set(title=_named(rules), xlabel=RATIO)
         axes.grid(alpha=0.3)
         axes.legend(fontsize=8, loc="upper left")
     figure.axes[0].set_ylabel("winning probability of the side to move (%)")
@@ -134,8 +108,7 @@ def convergence() -> Figure:
         axes.plot(range(1, len(changes) + 1), changes, ".-", color=colour, label=f"{name}: {len(changes)} sweeps")
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylim(bottom=0)
-    axes.set_xlabel("sweep of the thesis' algorithm")
-    axes.set_ylabel("positions that changed by more than 1e-6")
+    axes.set(xlabel="sweep of the thesis' algorithm", ylabel="positions that changed by more than 1e-6")
     axes.set_title(f"Convergence, 2 pieces a side on 20 squares ({rules.positions:,} positions)")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
@@ -172,10 +145,8 @@ def _extreme_boards() -> list[tuple[int, tuple[tuple[Board, float], tuple[Board,
 def _draw_board(axes: Axes, board: Board) -> None:
     """The board of `madn.drawing` with discs for pieces, the side to move red and at the bottom."""
     cells, squares = layout(board.rules), board.rules.squares
-    axes.set_aspect("equal")
     axes.set_axis_off()
-    axes.set_xlim(-0.9, cells.width - 0.1)
-    axes.set_ylim(cells.height - 0.1, -0.9)
+    axes.set(aspect="equal", xlim=(-0.9, cells.width - 0.1), ylim=(cells.height - 0.1, -0.9))
     axes.add_patch(Rectangle((-0.9, -0.9), cells.width + 0.8, cells.height + 0.8, fc=GROUND, zorder=0))
     loop = cells.bottom.path[:squares]
     axes.plot(*zip(*loop, loop[0], strict=True), color=TRACK, lw=1, zorder=0.9)
@@ -205,8 +176,7 @@ def values(database: Database | None = None) -> Figure:
         open_positions = sum(counts)
         name = f"{_named(rules)} ({open_positions:,} positions)"
         axes.stairs([100 * count / open_positions for count in counts], range(PARTS + 1), color=colour, label=name)
-    axes.set_xlabel("winning probability of the side to move (%)")
-    axes.set_ylabel("open positions (% in each step of 1 %)")
+    axes.set(xlabel="winning probability of the side to move (%)", ylabel="open positions (% in each step of 1 %)")
     axes.set_ylim(0, 1.3 * axes.get_ylim()[1])  # room for the legend
     axes.set_title("Winning probabilities of all open positions")
     axes.legend(loc="upper left", fontsize=8)
@@ -261,8 +231,7 @@ def cross_table() -> Figure:
         axes.text(j, i, f"{win:.0f}", ha="center", va="center", color="white" if abs(win - 50) > 21 else "black")
     axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
     axes.set_yticks(range(len(names)), names)
-    axes.set_xlabel("second player")
-    axes.set_ylabel("first player")
+    axes.set(xlabel="second player", ylabel="first player")
     axes.set_title(f"4 pieces a side: how often the first player wins, {GAMES:,} games each")
     figure.colorbar(image, label="games won by the first player (%)")
     return figure

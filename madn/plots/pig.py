@@ -1,5 +1,7 @@
 """Pictures of Pig and Wubbel: where the optimal player rolls and where it holds."""
 
+from functools import partial
+
 import numpy as np
 from matplotlib.colors import ListedColormap, Normalize
 from matplotlib.figure import Figure
@@ -10,16 +12,6 @@ from numpy.typing import NDArray
 from madn.games.pig import WUBBEL, Pig, Solution, Variant, solve
 
 ROLL, HOLD = "#c3ccd6", "#1d2733"
-PANELS: dict[str, tuple[Variant, tuple[int, ...], str]] = {
-    "pig": ("classic", (0, 150, 180, 185), "Pig to 200"),
-    "pig-exact": ("exact", (0, 150, 180, 198), "Pig, exactly 200"),
-    "pig-difference": ("difference", (0, 150, 170, 180), "Pig to 200, the winner is paid the difference"),
-}
-
-
-def draw(name: str) -> Figure:
-    """Draw the picture called `name` in `madn.plots.PICTURES`."""
-    return wubbel() if name == "wubbel" else regions(*PANELS[name])
 
 
 def regions(variant: Variant, others: tuple[int, ...], title: str) -> Figure:
@@ -35,12 +27,16 @@ def regions(variant: Variant, others: tuple[int, ...], title: str) -> Figure:
             image[1 : game.target - own, own] = strategy.decisions(own, other)[1:]
         axes.imshow(image, cmap=ListedColormap([ROLL, HOLD]), vmin=0, vmax=1, origin="lower", interpolation="nearest")
         axes.set_title(f"the other player has {other}", fontsize=10)
-        axes.set_xlabel("own score (points)")
-        axes.set_ylabel("turn score (points)")
+        axes.set(xlabel="own score (points)", ylabel="turn score (points)")
         axes.label_outer()
     keys = [Patch(color=ROLL, label="roll"), Patch(color=HOLD, label="hold")]
     figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+pig = partial(regions, "classic", (0, 150, 180, 185), "Pig to 200")
+pig_exact = partial(regions, "exact", (0, 150, 180, 198), "Pig, exactly 200")
+pig_difference = partial(regions, "difference", (0, 150, 170, 180), "Pig to 200, the winner is paid the difference")
 
 
 def wubbel() -> Figure:
@@ -55,9 +51,7 @@ def wubbel() -> Figure:
     bodies.set_rasterized(True)  # thousands of small faces
     axes.add_collection3d(bodies)
     axes.set(xlim=(0, 50), ylim=(0, 50), zlim=(0, 50))
-    axes.set_xlabel("own score (points)")
-    axes.set_ylabel("score of the other (points)")
-    axes.set_zlabel("turn score (points)")
+    axes.set(xlabel="own score (points)", ylabel="score of the other (points)", zlabel="turn score (points)")
     axes.view_init(elev=24, azim=-128)
     axes.set_title("Wubbel: hold inside this surface, roll outside")
     figure.colorbar(bodies, ax=axes, shrink=0.7, label="winning probability of the player to move")

@@ -8,12 +8,7 @@ from madn.games.pyramid import solve, start
 FIRST, SECOND = RED.fill, BLACK.fill
 
 
-def draw(name: str) -> Figure:
-    """Draw the picture called `name` in `madn.plots.PICTURES`."""
-    return {"pyramid": turns}[name]()
-
-
-def turns() -> Figure:
+def pyramid() -> Figure:
     """Bars: the turns that the winner needs with best play of both sides, and the limit L."""
     tiers = list(range(2, 13))
     solutions = [solve(number, keep=False) for number in tiers]
@@ -26,9 +21,7 @@ def turns() -> Figure:
         bars = axes.bar([s.tiers for s in won], heights, color=colour, label=f"the {who} wins")
         axes.bar_label(bars, label_type="center", color="white", fontsize=7, fontweight="bold")
     axes.plot(tiers, [s.limit for s in solutions], "_", color=MARK, markersize=18, label="limit L: half of all bars")
-    axes.set_xticks(tiers)
-    axes.set_xlabel("tiers")
-    axes.set_ylabel("turns of the winner")
+    axes.set(xticks=tiers, xlabel="tiers", ylabel="turns of the winner")
     axes.set_title("Turns needed to win the pyramid game for sure")
     axes.legend(frameon=False)
     return figure
