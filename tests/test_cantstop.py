@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import reference_cantstop
 from bad_arguments import REFUSED, THREADS, check
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -36,14 +37,13 @@ from madn.games.cantstop import (
     rule28,
     solve,
     store,
-    twin,
     write_database,
 )
 from madn.games.cantstop._stage import Stage
 from madn.games.cantstop._turns import Turns
 from madn.games.cantstop.first_turn import first_turn, stored_turn
 from madn.games.cantstop.layout import Layout
-from madn.games.cantstop.turns import Turn, estimates, states, steps
+from madn.games.cantstop.turns import Turn, estimates, states, steps, stop_leads_to
 from madn.report import facts
 from madn.store.records import frame_digest
 
@@ -244,7 +244,7 @@ def test_the_kernels_know_the_same_moves(game: CantStop) -> None:
 
 def assert_the_twin_agrees(game: CantStop) -> None:
     solution = solved(game)
-    found = twin.solve(game)
+    found = reference_cantstop.solve(game)
     for (own, other, won, lost), (value, _) in found.items():
         assert solution.anchor(own, other, won, lost) == pytest.approx(value, abs=1e-12)
     start = (0,) * game.columns
@@ -473,7 +473,7 @@ def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
             return ruled.layout.value(ruled.values[1], mask, lost, mover, waiting)
 
     def stop(markers: Any) -> float | None:
-        after = twin.stop_leads_to(game, (0,) * 5, (0,) * 5, markers)
+        after = stop_leads_to(game, (0,) * 5, (0,) * 5, markers)
         assert after is not None
         return 1 - Best().anchor(after[1], after[0], 0, after[2]) if after[2] < game.to_win else 1.0
 

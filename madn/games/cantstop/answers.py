@@ -6,8 +6,7 @@ from typing import Protocol
 from madn.errors import IllegalMoveError
 from madn.games.cantstop.position import Move, Position
 from madn.games.cantstop.rules import CantStop
-from madn.games.cantstop.turns import Markers, Turn
-from madn.games.cantstop.twin import stop_leads_to
+from madn.games.cantstop.turns import Markers, Turn, stop_leads_to
 
 
 class Source(Protocol):

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from madn.games.cantstop.rules import MARKERS, CantStop, Pairing
 
 Left = tuple[int, ...]
+Squares = tuple[int, ...]  # the steps of a player in each column
 Markers = tuple[int | None, ...]
 
 
@@ -45,6 +46,25 @@ def steps(left: Left, markers: Markers, pairing: Pairing) -> list[Step]:
     if len(playable) == 2 and used == MARKERS - 1 and markers[one] is None and markers[two] is None:
         return [after(one), after(two)]
     return [after(*playable)] if playable else []
+
+
+def stop_leads_to(
+    game: CantStop, own: Squares, other: Squares, markers: Markers
+) -> tuple[Squares, Squares, int] | None:
+    """The squares after stopping and how many columns that won; None if a marker is on a square of the opponent.
+
+    A closed column is written as its length for both players.
+    """
+    mine, yours, gained = list(own), list(other), 0
+    for column, left in enumerate(markers):
+        if left is None:
+            continue
+        mine[column] = game.lengths[column] - left
+        if left == 0:
+            yours[column], gained = mine[column], gained + 1
+        elif mine[column] == other[column]:
+            return None
+    return tuple(mine), tuple(yours), gained
 
 
 class State(NamedTuple):
