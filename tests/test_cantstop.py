@@ -463,14 +463,13 @@ def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
     assert 0 <= first <= best
     assert 0 <= second <= 1 - best
     assert ruled.components == 2 * game.components
-    everything, worth = (1 << game.columns) - 1, rule28.steps_worth(game)
+    worth = rule28.steps_worth(game)
 
     class Best:
         """What role 0 is left with after stopping: the opponent has role 1."""
 
         def anchor(self, own: Any, other: Any, won: int, lost: int) -> float:
-            mask, mover, waiting = ruled.layout.ranks(own, other)
-            return ruled.layout.value(ruled.values[1], mask, lost, mover, waiting)
+            return float(ruled.values[1, ruled.layout.index(own, other, lost)])
 
     def stop(markers: Any) -> float | None:
         after = stop_leads_to(game, (0,) * 5, (0,) * 5, markers)
@@ -495,7 +494,7 @@ def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
             return rolls[-1]
 
     turn = Obedient(game, game.lengths, stop)
-    fail = 1 - ruled.layout.value(ruled.values[1], everything, 0, 0, 0)
+    fail = 1 - Best().anchor((0,) * 5, (0,) * 5, 0, 0)
     assert turn.worth(fail) == pytest.approx(first, abs=1e-13)
 
 

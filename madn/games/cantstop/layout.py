@@ -139,28 +139,15 @@ class Layout:
         by_radix: Array = found[self.placements(mask).rank]
         return by_radix
 
-    def ranks(self, own: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, int, int]:
-        """The mask of open columns and the ranks of both players' squares in them."""
+    def index(self, own: tuple[int, ...], other: tuple[int, ...], lost: int) -> int:
+        """Where a value lies: squares of the player to move and of the opponent, and columns the opponent has won."""
         columns = enumerate(zip(own, other, self.game.lengths, strict=True))
         mask = sum(1 << c for c, (x, y, length) in columns if length not in (x, y))
         both = self.placements(mask).ranks(np.array([own, other]))
-        return mask, int(both[0]), int(both[1])
-
-    def find(self, mask: int, won: int, mover: int, waiting: int) -> tuple[int, int, int]:
-        """Where a value is: the mask of its matrices, the row (those of all splits counted on) and the column.
-
-        `mask`: the open columns; `won`: columns of the player who waits; `mover`, `waiting`: ranks of their squares.
-        """
         if mask not in self.places:
-            mirror = self.mirror(mask)
-            mask, mover, waiting = self.mirrored(mask), int(mirror[mover]), int(mirror[waiting])
+            both, mask = self.mirror(mask)[both], self.mirrored(mask)
         rows = self.kept_rows(mask)
-        if rows[waiting] < 0:
-            mirror = self.mirror(mask)
-            mover, waiting = int(mirror[mover]), int(mirror[waiting])
-        return mask, (won - self.splits(mask)[0]) * self.rows(mask) + int(rows[waiting]), mover
-
-    def value(self, values: Array, mask: int, won: int, mover: int, waiting: int) -> float:
-        """The value for the player to move, of one role; arguments as for `find`."""
-        mask, row, column = self.find(mask, won, mover, waiting)
-        return float(values[self.places[mask] + row * self.columns(mask) + column])
+        if rows[both[1]] < 0:
+            both = self.mirror(mask)[both]
+        row = (lost - self.splits(mask)[0]) * self.rows(mask) + int(rows[both[1]])
+        return self.places[mask] + row * self.columns(mask) + int(both[0])

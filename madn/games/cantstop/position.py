@@ -7,6 +7,7 @@ from the foot of the column. `-/-` is the start; `4:2,6:*/3:1+4:3,5:1` is a turn
 
 import re
 from dataclasses import dataclass
+from operator import eq
 from typing import NamedTuple
 
 from madn.errors import IllegalMoveError, InvalidBoardError
@@ -80,10 +81,8 @@ class Position:
     @property
     def won(self) -> tuple[int, int]:
         """How many columns the player to move and the opponent have won."""
-        full = [
-            (x == length, y == length) for x, y, length in zip(self.own, self.other, self.game.lengths, strict=True)
-        ]
-        return sum(x for x, _ in full), sum(y for _, y in full)
+        own, other = (sum(map(eq, side, self.game.lengths)) for side in (self.own, self.other))
+        return own, other
 
     @property
     def open_columns(self) -> int:
@@ -94,16 +93,13 @@ class Position:
     @property
     def left(self) -> tuple[int, ...]:
         """The steps from the player's squares to the top, 0 in a closed column."""
-        mask = self.open_columns
-        return tuple((length - x) * (mask >> c & 1) for c, (x, length) in enumerate(self._own_and_lengths()))
+        columns = zip(self.own, self.other, self.game.lengths, strict=True)
+        return tuple(0 if length in (x, y) else length - x for x, y, length in columns)
 
     @property
     def markers_left(self) -> Markers:
         """The steps from the markers to the top, None where there is none."""
         return tuple(length - m if m else None for m, length in zip(self.markers, self.game.lengths, strict=True))
-
-    def _own_and_lengths(self) -> list[tuple[int, int]]:
-        return list(zip(self.own, self.game.lengths, strict=True))
 
     def moves(self, roll: tuple[int, ...]) -> list[Move]:
         """Every legal way to play a roll of four dice; none if the turn is lost."""

@@ -37,6 +37,6 @@ def chances(ruled: "Solution") -> tuple[float, float]:
 
     `ruled` is a solution made with `rule`.
     """
-    everything = (1 << ruled.game.columns) - 1
-    first = ruled.layout.value(ruled.values[0], everything, 0, 0, 0)
-    return first, 1 - ruled.layout.value(ruled.values[1], everything, 0, 0, 0)
+    start = (0,) * ruled.game.columns
+    first, best_first = ruled.values[:, ruled.layout.index(start, start, 0)].tolist()
+    return first, 1 - best_first

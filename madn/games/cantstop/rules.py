@@ -83,30 +83,27 @@ class CantStop:
     @cached_property
     def components(self) -> int:
         """Components counted as the paper does: without the owners of closed columns, mirrored ones once."""
-        everything = _product([_open_pairs(length), 1] for length in self.lengths)
-        weights = [len(self.splits(closed)) for closed in range(self.columns + 1)]
-        fixed = _product(
-            [[_open_pairs(self.lengths[self.sides - 1]), 1]]
-            + [[_open_pairs(length), 0, 1] for length in self.lengths[: self.sides - 1]]
-        )
-        return sum(w * (n + f) for w, n, f in zip(weights, everything, fixed, strict=True)) // 2
+        return self._counted(0) // 2
 
     @cached_property
     def positions(self) -> int:
         """Positions counted as the paper does: marker placements of both players, and 2 for each finished index."""
-        everything = _placements([(length,) for length in self.lengths])
-        fixed = _placements(
-            [(self.lengths[self.sides - 1],)] + [(length, length) for length in self.lengths[: self.sides - 1]]
+        return self._counted(MARKERS) + 2 * self._finished()
+
+    def _counted(self, markers: int) -> int:
+        """Placements of at most so many markers of one player in all components and in those that mirror themselves."""
+        every = [(length, 1) for length in self.lengths]
+        mirrored = [(self.lengths[self.sides - 1], 1), *((length, 2) for length in self.lengths[: self.sides - 1])]
+        return sum(
+            ways * len(self.splits(closed))
+            for groups in (every, mirrored)
+            for closed, ways in _placements(groups, markers).items()
         )
-        weights = [len(self.splits(closed)) for closed in range(self.columns + 1)]
-        both_players = 2 * sum(w * (everything.get(c, 0) + fixed.get(c, 0)) for c, w in enumerate(weights)) // 2
-        return both_players + 2 * self._finished()
 
     def _finished(self) -> int:
         """Indices in which some player has won enough columns, owners told apart, mirrored ones counted twice."""
-        counts = _product([_open_pairs(length), 1] for length in self.lengths)
         total = 0
-        for closed, ways in enumerate(counts):
+        for closed, ways in _placements([(length, 1) for length in self.lengths], 0).items():
             open_game = sum(math.comb(closed, won) for won in self.splits(closed))
             total += ways * (2**closed - open_game)
         return total
@@ -119,48 +116,28 @@ def pairings(dice: Iterable[int]) -> tuple[Pairing, ...]:
     return tuple(sorted({(min(pair), max(pair)) for pair in pairs}))
 
 
-def _open_pairs(length: int) -> int:
-    """The pairs of squares of the players in an open column: both at the foot, or on different squares."""
-    return 1 + length * (length - 1)
-
-
-def _product(factors: Iterable[Iterable[int]]) -> list[int]:
-    """The coefficients of a product of polynomials."""
-    result = [1]
-    for factor in factors:
-        terms = list(factor)
-        longer = [0] * (len(result) + len(terms) - 1)
-        for i, a in enumerate(result):
-            for j, b in enumerate(terms):
-                longer[i + j] += a * b
-        result = longer
-    return result
-
-
 @cache
 def _legal_squares(length: int) -> tuple[int, ...]:
     """The steps that are left to one player, over all pairs of squares of an open column."""
     return tuple(length - x for x in range(length) for y in range(length) if x != y or x == 0)
 
 
-def _placements(groups: Iterable[tuple[int, ...]]) -> dict[int, int]:
-    """Placements of at most three markers of one player by the number of closed columns.
+def _placements(groups: Iterable[tuple[int, int]], most: int) -> Counter[int]:
+    """Placements of at most `most` markers of one player by the number of closed columns.
 
-    The columns of a group (one, or two that mirror each other) are in the same state.
+    A group is a length and how many columns (one, or two that mirror each other) of it are in the same state.
     """
-    ways = {(0, 0): 1}  # (closed columns, markers): how many
-    for group in groups:
-        factor: Counter[tuple[int, int]] = Counter({(len(group), 0): 1})
-        for left in _legal_squares(group[0]):
-            for markers, count in enumerate(_product([1, left] for _ in group)):
-                factor[0, markers] += count
+    ways = Counter({(0, 0): 1})  # (closed columns, markers): how many
+    for length, size in groups:
+        factor = Counter({(size, 0): 1})
+        for left, markers in product(_legal_squares(length), range(size + 1)):
+            factor[0, markers] += math.comb(size, markers) * left**markers
         longer: Counter[tuple[int, int]] = Counter()
-        for (closed, used), count in ways.items():
-            for (more_closed, more_used), more in factor.items():
-                if used + more_used <= MARKERS:
-                    longer[closed + more_closed, used + more_used] += count * more
-        ways = dict(longer)
+        for ((closed, used), count), ((more_closed, more_used), more) in product(ways.items(), factor.items()):
+            if used + more_used <= most:
+                longer[closed + more_closed, used + more_used] += count * more
+        ways = longer
     by_closed: Counter[int] = Counter()
     for (closed, _), count in ways.items():
         by_closed[closed] += count
-    return dict(by_closed)
+    return by_closed

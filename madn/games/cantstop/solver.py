@@ -56,13 +56,13 @@ class Solution:
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
         """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
-        mask, mover, waiting = self.layout.ranks(own, other)
-        return self.layout.value(self.values[0], mask, lost, mover, waiting)
+        return float(self.values[0, self.layout.index(own, other, lost)])
 
     @property
     def first_player(self) -> float:
         """The probability that the player who begins wins; in a solution with two roles, if he has role 0."""
-        return self.layout.value(self.values[0], (1 << self.game.columns) - 1, 0, 0, 0)
+        start = (0,) * self.game.columns
+        return self.anchor(start, start, 0, 0)
 
 
 def needed_memory(game: CantStop, roles: int = 1) -> int:

@@ -161,11 +161,8 @@ class Database(FrameReader):
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
         """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
-        layout = self.file.layout
-        mask, mover, waiting = layout.ranks(own, other)
-        mask, row, column = layout.find(mask, lost, mover, waiting)
-        index = layout.places[mask] + row * layout.columns(mask) + column
-        return float(self.block(self.file.table, index // BLOCK)[index % BLOCK])
+        block, place = divmod(self.file.layout.index(own, other, lost), BLOCK)
+        return float(self.block(self.file.table, block)[place])
 
     def decode(self, table: FrameTable, at: int, frame: bytes) -> Array:
         """The values of a block."""
