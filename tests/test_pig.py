@@ -440,15 +440,13 @@ def test_the_kernel_refuses_what_is_not_of_its_game() -> None:
     kernel = Kernel(*rules)
     assert kernel.waves == 1
     values, bits = np.zeros((20, 20)), np.zeros((20, 20, 3), np.uint8)
-    line, holds = np.zeros(15), np.zeros(15, np.uint8)
     waves, scores = [-1, 1, 2**40, "1"], [-1, 20, 2**40, "1"]
     check(kernel.solve, [values, values, 0, 1], {2: waves, 3: THREADS}, {0, 1})
     meeting = [values, values, bits, bits, 1, 0, 0, 0, 1]
     check(kernel.meet, meeting, {4: ["1"], 7: waves, 8: THREADS}, {0, 1}, {2})
     check(kernel.check_rows, [values, values, 0, 2, 4, 1], {3: [*scores, 4], 4: [*scores[:1], 2, 21], 5: THREADS})
-    check(kernel.turn, [values, values, 0, 5, 0, line, line, holds], {3: [*scores, 4], 4: scores}, {5, 6, 7})
+    check(kernel.turn, [values, values, 0, 5, 0], {3: scores, 4: scores})
     check(kernel.decide, [values, values, 0, bits, 0, 1], {4: scores, 5: THREADS}, {3}, {0})
-    check(kernel.fewest_turns, [np.zeros(20), bits[0].copy()], {}, {0, 1})
     check(article_table, [np.zeros((5, 5, 5)), 1e-8], {1: [0, -1, np.nan, "1"]}, {0})
     assert article_table(np.zeros((2, 2, 2)), 1e-8) > 0
     for side in (0, 1, 1002):

@@ -40,10 +40,7 @@ class Kernel:
         tie: float,
         a: int,
         b: int,
-        value: NDArray[np.float64],
-        roll: NDArray[np.float64],
-        hold: NDArray[np.uint8],
-    ) -> None: ...
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
     def decide(
         self,
         values: NDArray[np.float64] | None,
@@ -53,4 +50,4 @@ class Kernel:
         a: int,
         threads: int,
     ) -> None: ...
-    def fewest_turns(self, turns: NDArray[np.float64], bits: NDArray[np.uint8]) -> None: ...
+    def fewest_turns(self) -> tuple[NDArray[np.float64], NDArray[np.uint8]]: ...

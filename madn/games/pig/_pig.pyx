@@ -13,12 +13,14 @@ Both turns of a pair are computed as values of the player who is behind: what is
 never as 1 less something near 1, so that it is good to as many digits as what is large.
 """
 
+import numpy as np
+
 from cython.parallel cimport prange
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memset
 
-from madn._machine cimport checked_threads
+from madn._machine cimport check_number, check_shape, checked_threads
 
 include "_turn.pxi"
 
@@ -167,8 +169,9 @@ cdef class Kernel:
     cdef Table table
 
     def __cinit__(self, int target, int faces, int losing, bint exact, bint paid, bint mercy, dead):
-        if not (2 <= target <= MOST_TARGET and 2 <= faces <= MOST_FACES and 1 <= losing <= faces):
-            raise ValueError(f"no Pig to {target} with {faces} faces of which {losing} loses")
+        check_number("target", target, 2, MOST_TARGET)
+        check_number("faces", faces, 2, MOST_FACES)
+        check_number("losing face", losing, 1, faces)
         if len(dead) != target:
             raise ValueError(f"dead: expected a flag for each of {target} scores, found {len(dead)}")
         self.table.target, self.table.faces, self.table.losing = target, faces, losing
@@ -177,28 +180,18 @@ cdef class Kernel:
         for score in range(target):
             self.table.dead[score] = bool(dead[score])
 
-    cdef int check(self, str name, const double[:, ::1] array) except -1:
-        cdef int n = self.table.target
-        if array.shape[0] != n or array.shape[1] != n:
-            raise ValueError(f"{name}: expected shape {(n, n)}, found {(array.shape[0], array.shape[1])}")
+    cdef int check_values(self, values, after) except -1:
+        check_shape("values", values, (self.table.target, self.table.target))
+        check_shape("after", after, (self.table.target, self.table.target))
         return 0
 
-    cdef int check_bits(self, str name, const uint8_t[:, :, ::1] bits) except -1:
-        cdef int n = self.table.target
-        if bits.shape[0] != n or bits.shape[1] != n or bits.shape[2] != (n + 7) // 8:
-            found = (bits.shape[0], bits.shape[1], bits.shape[2])
-            raise ValueError(f"{name}: expected shape {(n, n, (n + 7) // 8)}, found {found}")
-        return 0
-
-    cdef int check_scores(self, int low, int high) except -1:
-        if not 0 <= low <= high < self.table.target:
-            raise ValueError(f"scores must be 0 to {self.table.target - 1}, not {low} and {high}")
+    cdef int check_bits(self, bits) except -1:
+        check_shape("decisions", bits, (self.table.target, self.table.target, (self.table.target + 7) // 8))
         return 0
 
     cdef int first_tile(self, int wave) except -1:
         """The first of the tiles i, wave - i."""
-        if not 0 <= wave < self.waves:
-            raise ValueError(f"wave must be 0 to {self.waves - 1}, not {wave}")
+        check_number("wave", wave, 0, self.waves - 1)
         return max(0, wave - self.waves // 2)
 
     @property
@@ -209,8 +202,7 @@ cdef class Kernel:
     def solve(self, double[:, ::1] values not None, double[:, ::1] after not None, int wave, int threads):
         """Write both arrays for the pairs of scores in the tiles i, wave - i."""
         cdef int first = self.first_tile(wave), i, failed = 0
-        self.check("values", values)
-        self.check("after", after)
+        self.check_values(values, after)
         threads = checked_threads(threads)
         for i in prange(first, wave // 2 + 1, num_threads=threads, schedule="dynamic", nogil=True):
             failed += solve_tile(&self.table, &values[0, 0], &after[0, 0], i, wave - i)
@@ -226,12 +218,11 @@ cdef class Kernel:
         """
         cdef int first = self.first_tile(wave), i, failed = 0
         cdef const uint8_t* mine_bits = NULL
-        self.check("rolls", rolls)
-        self.check("waits", waits)
-        self.check_bits("theirs", theirs)
+        self.check_values(rolls, waits)
+        self.check_bits(theirs)
         threads = checked_threads(threads)
         if mine is not None:
-            self.check_bits("mine", mine)
+            self.check_bits(mine)
             mine_bits = &mine[0, 0, 0]
         for i in prange(first, wave - first + 1, num_threads=threads, schedule="dynamic", nogil=True):
             failed += meet_tile(&self.table, &rolls[0, 0], &waits[0, 0], mine_bits, &theirs[0, 0, 0], win, loss, never,
@@ -248,9 +239,9 @@ cdef class Kernel:
         """
         cdef int a
         cdef Found found[MOST_TARGET]
-        self.check("values", values)
-        self.check("after", after)
-        self.check_scores(first, end - 1)
+        self.check_values(values, after)
+        check_number("end", end, 1, self.table.target)
+        check_number("first score", first, 0, end - 1)
         threads = checked_threads(threads)
         for a in prange(first, end, num_threads=threads, schedule="dynamic", nogil=True):
             check_row(&self.table, &values[0, 0], &after[0, 0], a, tie, &found[a])
@@ -262,55 +253,42 @@ cdef class Kernel:
                 gap, where = found[a].gap, (a, found[a].other, found[a].turn)
         return residual, gap, *where, ties
 
-    def turn(self, const double[:, ::1] values not None, const double[:, ::1] after not None, double tie, int a, int b,
-             double[::1] value not None, double[::1] roll not None, uint8_t[::1] hold not None):
+    def turn(self, const double[:, ::1] values not None, const double[:, ::1] after not None, double tie, int a, int b):
         """One turn at the scores a (own) and b: at each turn score the value, that of rolling, and the decision."""
-        cdef int n = self.table.target, t
-        cdef double sign, zero
+        cdef int length = self.table.target - a
         cdef Turn turn
-        self.check("values", values)
-        self.check("after", after)
-        self.check_scores(min(a, b), max(a, b))
-        if not value.shape[0] == roll.shape[0] == hold.shape[0] == n - a:
-            lengths = (value.shape[0], roll.shape[0], hold.shape[0])
-            raise ValueError(f"value, roll, hold: expected length {n - a} at score {a}, found {lengths}")
+        self.check_values(values, after)
+        check_number("own score", a, 0, self.table.target - 1)
+        check_number("other score", b, 0, self.table.target - 1)
         sign = best_turn(&self.table, &values[0, 0], &after[0, 0], a, b, tie, &turn)
         zero = 0 if sign > 0 else self.table.total
-        for t in range(n - a):
-            value[t] = zero + sign * turn.v[t]
-            roll[t] = zero + sign * turn.roll[t]
-            hold[t] = turn.hold[t]
+        value, roll = np.asarray(<double[:length]>turn.v), np.asarray(<double[:length]>turn.roll)
+        return zero + sign * value, zero + sign * roll, np.asarray(<uint8_t[:length]>turn.hold).astype(bool)
 
     def decide(self, const double[:, ::1] values, const double[:, ::1] after not None, double tie,
                uint8_t[:, :, ::1] bits not None, int a, int threads):
         """Write the best decisions of own score a; a tie is a roll. Without `values`, `after` has to be enough."""
         cdef int n = self.table.target, b
         cdef const double* precise = NULL
-        self.check("after", after)
-        self.check_bits("bits", bits)
-        self.check_scores(a, a)
+        self.check_values(after if values is None else values, after)
+        self.check_bits(bits)
+        check_number("own score", a, 0, n - 1)
         threads = checked_threads(threads)
         if values is not None:
-            self.check("values", values)
             precise = &values[0, 0]
         for b in prange(n, num_threads=threads, schedule="static", nogil=True):
             decide_pair(&self.table, precise, &after[0, 0], tie, &bits[a, b, 0], a, b)
 
-    def fewest_turns(self, double[::1] turns not None, uint8_t[:, ::1] bits not None):
-        """The fewest turns that are expected from each own score, with the decisions that need them."""
+    def fewest_turns(self):
+        """The fewest turns that are expected from each own score, with the decisions [own][turn] that need them."""
         cdef int n = self.table.target, a, t
-        cdef double x
         cdef Turn turn
-        if turns.shape[0] != n or bits.shape[0] != n or bits.shape[1] != (n + 7) // 8:
-            found = (turns.shape[0], bits.shape[0], bits.shape[1])
-            raise ValueError(f"turns, bits: expected {n} scores and {(n + 7) // 8} bytes of decisions, found {found}")
-        cdef double[::1] h = turns.copy()   # minus the turns that are left
+        cdef double[::1] h = np.full(n, -INFINITY)   # minus the turns that are left
+        cdef uint8_t[:, ::1] holds = np.zeros((n, n), np.uint8)
         for a in range(n - 1, -1, -1):
-            h[a] = -INFINITY
-            memset(turn.hold, 0, sizeof(turn.hold))
             if not self.table.dead[a]:
-                x = reply(&self.table, n - a, 0, &h[a], -1, 1, -1, True, &turn)
-                h[a] = x - 1
-            turns[a] = -h[a]
-            for t in range(1, n - a):
-                bits[a, t >> 3] |= turn.hold[t] << (t & 7)
+                memset(turn.hold, 0, sizeof(turn.hold))
+                h[a] = reply(&self.table, n - a, 0, &h[a], -1, 1, -1, True, &turn) - 1
+                for t in range(1, n - a):
+                    holds[a, t] = turn.hold[t]
+        return -np.asarray(h), np.asarray(holds)

@@ -105,10 +105,8 @@ class Solution:
     def turn(self, own: int, other: int) -> Turn:
         """The turn at these scores, for every number of points in hand."""
         self.game.check_state(own, other, 0)
-        length = self.game.target - own
-        value, roll, holds = np.empty(length), np.empty(length), np.empty(length, np.uint8)
-        _kernel(self.game).turn(self.values, self.after, TIE, own, other, value, roll, holds)
-        return Turn(value, roll, self.after[other, own:], holds.astype(bool))
+        value, roll, holds = _kernel(self.game).turn(self.values, self.after, TIE, own, other)
+        return Turn(value, roll, self.after[other, own:], holds)
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -188,10 +186,8 @@ def fewest_turns(game: Pig) -> tuple[Strategy, NDArray[np.float64]]:
 
     It ignores the other player. From a score that cannot reach the target the average is infinite.
     """
-    turns = np.empty(game.target)
-    bits = np.zeros((game.target, (game.target + 7) // 8), np.uint8)
-    _kernel(game).fewest_turns(turns, bits)
-    return Strategy(game, np.repeat(bits[:, None, :], game.target, axis=1)), turns
+    turns, holds = _kernel(game).fewest_turns()
+    return Strategy.table(game, holds[:, None, :]), turns
 
 
 def _meet(
