@@ -7,8 +7,7 @@ def bounds(int tiers):
     runs of k bars and more, and c of them take at most `room[k][c]`, the room of the c largest tiers (of those that
     are long enough). Vectors of runs that fulfil this are numbered; most can be reached, and no other vector can.
     """
-    if not 2 <= tiers <= MOST_TIERS:
-        raise ValueError(f"tiers must be 2 to {MOST_TIERS}, not {tiers}")
+    check_number("tiers", tiers, 2, MOST_TIERS)
     sizes = np.arange(tiers + 1, 1, -1)
     most = [0, *(int((sizes // (k + 1)).sum()) for k in range(1, tiers + 1))]
     largest = np.append(0, np.cumsum(sizes))
@@ -35,6 +34,9 @@ cdef struct Numbers:
     const uint32_t* ways
     const int16_t* most
     const int16_t* room
+    const uint8_t* length    # [shape][twos]: states of the row
+    const uint16_t* offset   # [shape][twos]: states of the block before the row
+    const uint64_t* places   # of each block: 65536 * its first state in the level + its shape
 
 cdef struct Path:        # before the runs of k bars: how many longer ones, the room they take, their part of the rank
     int c[MOST_TIERS + 1]
@@ -98,16 +100,13 @@ cdef inline void unrank(const Numbers* g, uint32_t rank, uint8_t* x) noexcept no
             here = ways(g, k, c, u)
 
 
-cdef uint32_t collect(const Numbers* g, int k, int c, int u, uint32_t rank, uint32_t* order, int64_t* cursor,
-                      const int64_t* first) noexcept nogil:
-    """Put the blocks that begin so, in the order of their ranks, into the lists of their levels, as far as they go."""
+cdef uint32_t find_levels(const Numbers* g, int k, int c, int u, uint32_t rank, uint8_t* level) noexcept nogil:
+    """Write the levels of the blocks that begin so, in the order of their ranks; return the next rank."""
     if k == 2:
-        if cursor[u - c] < first[u - c + 1]:
-            order[cursor[u - c]] = rank
-        cursor[u - c] += 1
+        level[rank] = <uint8_t>(u - c)
         return rank + 1
     while c <= g.most[k] and u <= g.room[k * g.runs + c]:
-        rank = collect(g, k - 1, c, u, rank, order, cursor, first)
+        rank = find_levels(g, k - 1, c, u, rank, level)
         c += 1
         u += k + 1
     return rank

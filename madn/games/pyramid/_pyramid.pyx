@@ -15,7 +15,7 @@ from cython.parallel cimport prange
 from libc.stdint cimport int16_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 
-from madn._machine cimport checked_threads
+from madn._machine cimport check_number, check_shape, checked_threads
 
 cdef extern from "rows.h":
     void ask_for(const void* address) noexcept nogil
@@ -38,13 +38,7 @@ MAX_TIERS, PADDING = MOST_TIERS, PAD
 include "_numbers.pxi"
 
 
-cdef struct Shapes:
-    uint8_t* length          # [shape][twos]: states of the row
-    uint16_t* offset         # [shape][twos]: states of the block before the row
-
-
-cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, uint32_t block,
-                     uint8_t* length) noexcept nogil:
+cdef void lengths_of(const Numbers* g, uint32_t block, uint8_t* length) noexcept nogil:
     """Find the rows of a block: the blocks it comes from by marking one bar are known.
 
     Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is some such steps.
@@ -72,7 +66,7 @@ cdef void lengths_of(const Numbers* g, const Shapes* s, const uint64_t* places, 
             x[n] += 1
             rank = checked_rank(g, x, n, path.c[n], path.u[n], path.rank[n])
             if rank >= 0:  # a block that cannot be reached has the shape without rows
-                most_of(most + (a == 2) + (b == 2), s.length + (places[rank] & 0xFFFF) * ROWS, ROWS,
+                most_of(most + (a == 2) + (b == 2), g.length + (g.places[rank] & 0xFFFF) * ROWS, ROWS,
                         (a == 1) + (b == 1))
             x[n] -= 1
             if b > 2:
@@ -92,14 +86,12 @@ cdef class Blocks:
     """The blocks of a game by level, their shapes, and where the values of each begin in its level.
 
     The level of a block is the number of bars in its runs of three and more: every action on such a run leads to a
-    lower level. `counts` are the blocks that are numbered in each level. Levels are laid out from the top down, then
-    solved from 0 up.
+    lower level. Levels are laid out from the top down, then solved from 0 up.
     """
 
     cdef Numbers numbers
-    cdef Shapes shapes
     cdef readonly int tiers
-    cdef readonly int kinds              # shapes so far; 0 is the shape of a block that cannot be reached
+    cdef int kinds                       # shapes so far; 0 is the shape of a block that cannot be reached
     cdef readonly int64_t candidates
     cdef int levels, next                # how many there are, and which one is laid out next
     cdef object tables                   # keeps the arrays of `numbers`
@@ -107,17 +99,17 @@ cdef class Blocks:
     cdef int64_t[::1] reached            # blocks of each level that can be reached
     cdef int64_t[::1] states             # of each level
     cdef uint32_t[::1] order             # blocks by level, those that can be reached first
-    cdef uint64_t[::1] places            # of each block: 65536 * its first state in the level + its shape
+    cdef uint64_t[::1] places
     cdef uint8_t[:, ::1] length
     cdef uint16_t[:, ::1] offset
     cdef int64_t[::1] size               # states of each shape
     cdef uint32_t[::1] slots             # shapes by a hash of their lengths
 
-    def __cinit__(self, int tiers, counts):
+    def __cinit__(self, int tiers):
         cdef const int16_t[::1] most
         cdef const int16_t[:, ::1] room
         cdef const uint32_t[:, :, ::1] ways
-        cdef int level
+        cdef uint8_t[::1] level
         most, room = bounds(tiers)
         ways = ways_of(tiers, most, room)
         self.tiers, self.tables, self.kinds = tiers, (ways, most, room), 1
@@ -126,28 +118,17 @@ cdef class Blocks:
         self.numbers.runs = <int>room.shape[1]
         self.numbers.ways, self.numbers.most, self.numbers.room = &ways[0, 0, 0], &most[0], &room[0, 0]
         self.candidates, self.levels = ways[tiers, 0, 0], sum(range(3, tiers + 1)) + 1
-        if len(counts) != self.levels or min(counts) < 0 or sum(counts) != self.candidates:
-            raise ValueError(f"counts: expected {self.candidates} blocks in {self.levels} levels, "
-                             f"found {sum(counts)} in {len(counts)}")
         self.next = self.levels - 1
-        self.first = np.append(0, np.cumsum(counts, dtype=np.int64))
+        level = np.empty(self.candidates, np.uint8)
+        find_levels(&self.numbers, tiers, 0, 0, 0, &level[0])
+        self.first = np.append(0, np.cumsum(np.bincount(level, minlength=self.levels)))
+        self.order = np.argsort(level, kind="stable").astype(np.uint32)
         self.reached, self.states = np.zeros(self.levels, np.int64), np.zeros(self.levels, np.int64)
-        self.order = np.empty(self.candidates, np.uint32)
         self.places = np.zeros(self.candidates, np.uint64)
         self.length, self.offset = np.zeros((SHAPES, ROWS), np.uint8), np.zeros((SHAPES, ROWS), np.uint16)
         self.size, self.slots = np.zeros(SHAPES, np.int64), np.zeros(SLOTS, np.uint32)
-        self.shapes.length, self.shapes.offset = &self.length[0, 0], &self.offset[0, 0]
-        cdef int64_t[::1] cursor = np.array(self.first)
-        collect(&self.numbers, tiers, 0, 0, 0, &self.order[0], &cursor[0], &self.first[0])
-        for level in range(self.levels):
-            if cursor[level] != self.first[level + 1]:
-                raise ValueError(f"counts: expected {cursor[level] - self.first[level]} blocks in level {level}, "
-                                 f"found {counts[level]}")
-
-    cdef int check_level(self, int level) except -1:
-        if not 0 <= level < self.levels:
-            raise ValueError(f"level must be 0 to {self.levels - 1}, not {level}")
-        return 0
+        self.numbers.length, self.numbers.offset = &self.length[0, 0], &self.offset[0, 0]
+        self.numbers.places = &self.places[0]
 
     cdef int shape(self, const uint8_t* length) except -1:
         """The number of the shape with these rows; a new one if there is none yet."""
@@ -157,7 +138,7 @@ cdef class Blocks:
             mixed = (mixed ^ length[row]) * 0x9E3779B97F4A7C15ull
         slot = <int>(mixed >> 46)
         while self.slots[slot]:
-            if memcmp(self.shapes.length + self.slots[slot] * ROWS, length, ROWS) == 0:
+            if memcmp(&self.length[self.slots[slot], 0], length, ROWS) == 0:
                 return self.slots[slot]
             slot = (slot + 1) % SLOTS
         if self.kinds == SHAPES:
@@ -177,8 +158,6 @@ cdef class Blocks:
         threads = checked_threads(threads)
         cdef int64_t begin = self.first[level], count = self.first[level + 1] - begin, i, states = 0, kept = 0
         cdef uint8_t[:, ::1] lengths = np.zeros((count, ROWS), np.uint8)
-        cdef const Numbers* numbers = &self.numbers
-        cdef const Shapes* shapes = &self.shapes
         cdef int shape
         if count < FEW:
             threads = 1
@@ -186,7 +165,7 @@ cdef class Blocks:
             lengths[0, 0], lengths[0, 1] = 3, 2
         else:
             for i in prange(count, nogil=True, num_threads=threads, schedule="dynamic", chunksize=64):
-                lengths_of(numbers, shapes, &self.places[0], self.order[begin + i], &lengths[i, 0])
+                lengths_of(&self.numbers, self.order[begin + i], &lengths[i, 0])
         for i in range(count):
             if lengths[i, 0]:
                 shape = self.shape(&lengths[i, 0])
@@ -199,7 +178,7 @@ cdef class Blocks:
 
     def blocks(self, int level):
         """How many blocks of a level can be reached."""
-        self.check_level(level)
+        check_number("level", level, 0, self.levels - 1)
         return self.reached[level]
 
     def solve(self, levels, int level, int64_t begin, int64_t end, int limit, int threads):
@@ -212,26 +191,21 @@ cdef class Blocks:
         cdef const uint8_t* const* lower = values
         cdef uint8_t[::1] view
         cdef uint8_t* out
-        cdef const Numbers* numbers = &self.numbers
-        cdef const Shapes* shapes = &self.shapes
         cdef int64_t i
         cdef int j
-        self.check_level(level)
+        check_number("level", level, 0, self.levels - 1)
+        check_number("end of the blocks", end, 0, self.reached[level])
+        check_number("begin of the blocks", begin, 0, end)
+        check_number("limit", limit, 0, 254)
+        check_number("number of levels", len(levels), self.levels, self.levels)
         threads = checked_threads(threads)
         if self.next >= 0:
             raise ValueError(f"level {self.next} has not been laid out")
-        if not 0 <= begin <= end <= self.reached[level]:
-            raise ValueError(f"level {level}: blocks must be 0 to {self.reached[level]}, not {begin} to {end}")
-        if not 0 <= limit <= 254:
-            raise ValueError(f"limit must be 0 to 254, not {limit}")
-        if len(levels) != self.levels:
-            raise ValueError(f"levels: expected {self.levels}, found {len(levels)}")
         for j in range(max(0, level - self.tiers), level + 1):
             if levels[j] is None:
                 raise ValueError(f"level {j}: its values are needed for level {level} and were not kept")
             view = levels[j]
-            if view.shape[0] != 2 * self.states[j] + PAD:
-                raise ValueError(f"level {j}: expected {2 * self.states[j] + PAD} bytes, found {view.shape[0]}")
+            check_shape(f"values of level {j}", view, (2 * self.states[j] + PAD,))
             values[j] = &view[0]
         out = &view[0]
         if end - begin < FEW:
@@ -239,14 +213,13 @@ cdef class Blocks:
         begin += self.first[level]
         end += self.first[level]
         for i in prange(begin, end, nogil=True, num_threads=threads, schedule="dynamic", chunksize=16):
-            solve_block(numbers, shapes, &self.places[0], lower, level, limit, self.order[i], out)
+            solve_block(&self.numbers, lower, level, limit, self.order[i], out)
 
     def block(self, int level, int64_t number):
         """Return the runs of three bars and more of a block, how many of each length, and the lengths of its rows."""
         cdef uint8_t x[MOST_TIERS + 2]
-        self.check_level(level)
-        if not 0 <= number < self.reached[level]:
-            raise ValueError(f"level {level}: block must be 0 to {self.reached[level] - 1}, not {number}")
+        check_number("level", level, 0, self.levels - 1)
+        check_number("block", number, 0, self.reached[level] - 1)
         cdef uint32_t rank = self.order[self.first[level] + number]
         unrank(&self.numbers, rank, x)
         shape = self.places[rank] & 0xFFFF

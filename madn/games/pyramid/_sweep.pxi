@@ -39,8 +39,8 @@ cdef int options_of(const Numbers* g, uint8_t* x, int level, Option* out) noexce
     return size
 
 
-cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places, const uint8_t* const* levels,
-                      int level, int limit, uint32_t block, uint8_t* out) noexcept nogil:
+cdef void solve_block(const Numbers* g, const uint8_t* const* levels, int level, int limit, uint32_t block,
+                      uint8_t* out) noexcept nogil:
     """Compute the values of a block from those of lower levels; `out` are the values of its own level."""
     cdef uint8_t x[MOST_TIERS + 2]
     cdef Option options[OPTIONS]
@@ -49,9 +49,9 @@ cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places,
     cdef int first[ROWS]     # of `least`, for each row
     cdef int chunks[ROWS]
     cdef int size, i, row, rows = 0, end = 0, one
-    cdef uint64_t place = places[block]
-    cdef const uint8_t* length = s.length + (place & 0xFFFF) * ROWS
-    cdef const uint16_t* offset = s.offset + (place & 0xFFFF) * ROWS
+    cdef uint64_t place = g.places[block]
+    cdef const uint8_t* length = g.length + (place & 0xFFFF) * ROWS
+    cdef const uint16_t* offset = g.offset + (place & 0xFFFF) * ROWS
     cdef const uint16_t* there
     cdef uint8_t* mine
     cdef const uint8_t* below = NULL
@@ -59,7 +59,7 @@ cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places,
     unrank(g, block, x)
     size = options_of(g, x, level, options)
     for i in range(size):
-        ask_for(&places[options[i].block])
+        ask_for(&g.places[options[i].block])
     while length[rows]:
         first[rows] = end
         chunks[rows] = (2 * length[rows] + 15) // 16
@@ -67,15 +67,15 @@ cdef void solve_block(const Numbers* g, const Shapes* s, const uint64_t* places,
         rows += 1
     memset(least, NEUTRAL, end)
     for i in range(size):
-        place = places[options[i].block]
+        place = g.places[options[i].block]
         blocks[i] = levels[options[i].level] + 2 * (place >> 16)
         ask_for(blocks[i])
         ask_for(blocks[i] + 64)
     for i in range(size):
-        there = s.offset + (places[options[i].block] & 0xFFFF) * ROWS + options[i].twos
+        there = g.offset + (g.places[options[i].block] & 0xFFFF) * ROWS + options[i].twos
         for row in range(rows):
             least_of(least + first[row], blocks[i] + 2 * (there[row] + options[i].ones), chunks[row])
-    out += 2 * (places[block] >> 16)
+    out += 2 * (g.places[block] >> 16)
     for row in range(rows):
         mine = out + 2 * offset[row]
         if row:

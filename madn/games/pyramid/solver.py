@@ -264,7 +264,7 @@ def solve(
     workers = chosen_threads(threads)
     numbering = check_memory(tiers, keep)
     began = time.perf_counter()
-    blocks = Blocks(tiers, numbering.counts)
+    blocks = Blocks(tiers)
     sizes, left = [0] * len(numbering.counts), blocks.candidates
     for level in reversed(range(len(sizes))):
         sizes[level] = blocks.lay_out(level, workers)
