@@ -208,6 +208,20 @@ def test_texts_that_are_no_roll_are_refused(text: str) -> None:
 # the compiled code and its twin
 
 
+def read_program(code: list[int]) -> list[tuple[int, list[tuple[int, list[int]]]]]:
+    """Of each state the rolls that lose the turn, and for the others (how many, the states they can lead to)."""
+    found, numbers = [], iter(code)
+    for lost in numbers:
+        groups = []
+        for size in (1, 2, 3):
+            for _ in range(next(numbers)):
+                rolls = next(numbers)
+                count = next(numbers) if size == 3 else size
+                groups.append((rolls, [next(numbers) for _ in range(count)]))
+        found.append((lost, groups))
+    return found
+
+
 @pytest.mark.parametrize(
     "game", [CantStop(2, 3, to_win=2), CantStop(3, 1), CantStop(4, 1, 0), CantStop(5, 1, 0)], ids=str
 )
@@ -230,7 +244,7 @@ def test_the_kernels_know_the_same_moves(game: CantStop) -> None:
                 for columns in [[c for c in range(game.columns) if chosen >> c & 1]]
                 for stepped in itertools.product(*(range(left[c]) for c in columns))
             ]
-            program = turns.program(k)
+            program = read_program(turns.program(k).tolist())
             assert len(program) == len(order)
             for state in states(game, left):
                 lost, groups = program[order.index(state.markers)]

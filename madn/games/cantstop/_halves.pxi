@@ -3,7 +3,7 @@
 # A half is a component with a player to move: he has the squares x, the waiting player has y. Its partner is the same
 # component with the other player to move. Halves are listed by (role, split, structure), called a row, and by y.
 
-from madn.games.cantstop._turns import check_range, check_shape
+from madn.games.cantstop._turns import check_range
 
 cdef enum:
     LISTED = 1 << 24         # pairs of placements that are worth several threads
@@ -58,8 +58,8 @@ cdef class Halves:
         check_shape("column", self.column, (kinds, placements))
         check_shape("row", self.row, (placements,))
         check_shape("shift", self.shift, (self.shift.shape[0], kinds))
-        check_range("roles", self.values.shape[0], 1, 2)
-        check_range("splits", self.shift.shape[0], 1, COLUMNS)
+        check_number("roles", self.values.shape[0], 1, 2)
+        check_number("splits", self.shift.shape[0], 1, COLUMNS)
         check_range("packed", self.packed, 0, PACKED)
         check_range("placement", self.placement, 0, placements - 1)
         check_range("row", self.row, -1, structures - 1)
@@ -72,8 +72,8 @@ cdef class Halves:
         if np.size(self.total) < 2 or self.total[0] != 0 or self.total[self.total.shape[0] - 1] != placements:
             raise ValueError(f"total: expected numbers from 0 to {placements}, found {np.asarray(self.total)}")
         check_range("steps of total", np.diff(self.total), 0, placements)
-        check_range("cells", self.cells, structures * placements, size)
-        check_range("place", self.place, 0, size - self.shift.shape[0] * self.cells)
+        check_number("cells", self.cells, structures * placements, size)
+        check_number("place", self.place, 0, size - self.shift.shape[0] * self.cells)
         low, high = self.turns.reach(kinds)
         column, shift = np.asarray(self.column), np.asarray(self.shift)
         used = (shift >= 0) & (low <= high)

@@ -21,21 +21,15 @@ from libc.math cimport fabs
 from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memset
 
-from madn._machine cimport checked_threads
+from madn._machine cimport check_number, check_shape, checked_threads
 from madn.games.cantstop._turns cimport COLUMNS, Turns
 
 cdef extern from "lanes.h":
     const uint64_t NIBBLES
-    void stops_8(int64_t states, const int64_t* first, const uint16_t* kind, const uint8_t* spot, const uint8_t* taken,
-                 const int32_t* column, const int64_t* shift, const int16_t* score, int threshold,
-                 const double* values, double* stop) noexcept nogil
-    void stops_1(int64_t states, const int64_t* first, const uint16_t* kind, const uint8_t* spot, const uint8_t* taken,
-                 const int32_t* column, const int64_t* shift, const int16_t* score, int threshold,
-                 const double* values, double* stop) noexcept nogil
-    void turn_8(const uint16_t* program, int64_t states, const double* stop, const double* fail, bint obey,
-                double scale, double* value, double* slope) noexcept nogil
-    void turn_1(const uint16_t* program, int64_t states, const double* stop, const double* fail, bint obey,
-                double scale, double* value, double* slope) noexcept nogil
+    void run_turn(int width, const uint16_t* program, int64_t states, const int64_t* first, const uint16_t* kind,
+                  const uint8_t* spot, const uint8_t* taken, const int32_t* column, const int64_t* shift,
+                  const int16_t* score, int threshold, const double* values, const double* fail, double scale,
+                  double* stop, double* value, double* slope) noexcept nogil
 
 include "_halves.pxi"
 
@@ -78,8 +72,7 @@ cdef class Stage(Halves):
         cdef double fail[LANES]
         cdef uint8_t taken[TAKEN]
         cdef uint64_t squares
-        cdef bint ruled = self.roles == 2 and role == 0
-        cdef const int16_t* score = &self.turns.score[first] if ruled else NULL
+        cdef const int16_t* score = &self.turns.score[first] if self.roles == 2 and role == 0 else NULL
         cdef const double* values = &self.values[self.roles - 1 - role, 0]
         cdef int i, c
         cdef int64_t t
@@ -96,14 +89,9 @@ cdef class Stage(Halves):
                 c += 1
             for t in range(kinds):
                 column[t * width + i] = self.column[t, self.waiting[h]]
-        if width == LANES:
-            stops_8(states - 1, &self.turns.first[first], &self.turns.kind[first], &self.turns.spot[first, 0], taken,
-                    column, &self.shift[split, 0], score, self.threshold, values, stop)
-            turn_8(self.turns.programs[k], states, stop, fail, ruled, self.scale, value, slope)
-        else:
-            stops_1(states - 1, &self.turns.first[first], &self.turns.kind[first], &self.turns.spot[first, 0], taken,
-                    column, &self.shift[split, 0], score, self.threshold, values, stop)
-            turn_1(self.turns.programs[k], states, stop, fail, ruled, self.scale, value, slope)
+        run_turn(width, self.turns.programs[k], states, &self.turns.first[first], &self.turns.kind[first],
+                 &self.turns.spot[first, 0], taken, column, &self.shift[split, 0], score, self.threshold, values,
+                 fail, self.scale, stop, value, slope)
         for i in range(lanes):
             h = half[i]
             if tolerance < 0:
@@ -189,7 +177,7 @@ cdef class Stage(Halves):
         """
         if lanes not in (1, LANES):
             raise ValueError(f"lanes must be 1 or {LANES}, not {lanes}")
-        check_range("limit", limit, 1, 255)  # `iterations` has one byte
+        check_number("limit", limit, 1, 255)  # `iterations` has one byte
         cdef int64_t size = self.open_level(level), rows = self.start.shape[0] - 1
         cdef int64_t r, low, passes = 0, left = 1
         cdef int round = 0, threads = self.threads

@@ -13,6 +13,7 @@ cdef class Turns:
     cdef uint8_t[:, ::1] spot
     cdef int16_t[::1] score
     cdef uint16_t** programs
+    cdef int64_t[::1] length             # of each program
     cdef int64_t count
     cdef int64_t largest                 # states of the largest structure
     cdef object reach(self, int64_t kinds)

@@ -12,7 +12,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from madn._machine cimport checked_threads
+from madn._machine cimport check_number, check_shape, checked_threads
 
 include "_moves.pxi"
 
@@ -48,10 +48,10 @@ cdef bint describe(const Board* b, const int8_t* left, const int8_t* steps, int 
     return True
 
 
-cdef int build(const Board* b, const int8_t* left, int64_t* first, uint16_t* kind, uint8_t* spot, int16_t* score,
-               int64_t states, uint16_t* scratch, Group* group, int64_t* base,
-               uint16_t** program) noexcept nogil:
-    """Build one structure; return 0, NO_MEMORY, or WRONG if the tables lead nowhere."""
+cdef int64_t build(const Board* b, const int8_t* left, int64_t* first, uint16_t* kind, uint8_t* spot, int16_t* score,
+                   int64_t states, uint16_t* scratch, Group* group, int64_t* base,
+                   uint16_t** program) noexcept nogil:
+    """Build one structure; return the length of its program, NO_MEMORY, or WRONG if the tables lead nowhere."""
     cdef int s, c, mask, used
     cdef int8_t steps[COLUMNS]
     cdef int64_t state = 0, size, k, at = 0, rest, length
@@ -88,38 +88,32 @@ cdef int build(const Board* b, const int8_t* left, int64_t* first, uint16_t* kin
     if program[0] == NULL:
         return NO_MEMORY
     memcpy(program[0], scratch, at * sizeof(uint16_t))
-    return 0
-
-
-def check_shape(name, array, expected):
-    """Raise ValueError unless an array has this shape."""
-    if np.shape(array) != expected:
-        raise ValueError(f"{name}: expected shape {expected}, found {np.shape(array)}")
+    return at
 
 
 def check_range(name, values, low, high):
-    """Raise ValueError unless all of the values, or the one there is, are from `low` to `high`."""
+    """Raise ValueError unless all of the values are from `low` to `high`."""
     if np.size(values) and not (low <= np.min(values) and np.max(values) <= high):
         raise ValueError(f"{name}: expected {low} to {high}, found {np.min(values)} to {np.max(values)}")
 
 
 cdef int fill(Board* b, list rolls, sets, lengths, places, bonus) except -1:
     """Copy what the rules say into a board."""
-    check_range("columns", len(lengths), 1, COLUMNS)
-    check_range("rolls", len(rolls), 1, ROLLS)
-    check_range("sets", len(sets), 1, SETS)
+    check_number("number of columns", len(lengths), 1, COLUMNS)
+    check_number("number of rolls", len(rolls), 1, ROLLS)
+    check_number("number of sets", len(sets), 1, SETS)
+    check_number("number of places", len(places), len(lengths), len(lengths))
+    check_number("number of bonuses", len(bonus), len(sets), len(sets))
     check_range("lengths", lengths, 1, LONGEST)
     check_range("columns of a set", [(<object>mask).bit_count() for mask in sets], 0, MARKERS)
     check_range("sets", sets, 0, (1 << len(lengths)) - 1)
-    check_shape("places", places, (len(lengths),))
-    check_shape("bonus", bonus, (len(sets),))
     check_range("places", places, 0, 99)
     check_range("bonus", bonus, -99, 99)
     check_range("weights", [weight for weight, _ in rolls], 0, 0xffff)
-    check_range("sum of the weights", sum(weight for weight, _ in rolls), 0, 0xffff)
+    check_number("sum of the weights", sum(weight for weight, _ in rolls), 0, 0xffff)
     b.columns, b.rolls, b.sets = len(lengths), len(rolls), len(sets)
     for roll, (weight, pairs) in enumerate(rolls):
-        check_range(f"pairs of roll {roll}", len(pairs), 0, 3)
+        check_number(f"number of pairs of roll {roll}", len(pairs), 0, 3)
         check_range(f"columns of roll {roll}", pairs, 0, b.columns - 1)
         b.weight[<int>roll], b.pairs[<int>roll] = weight, len(pairs)
         for p, (one, two) in enumerate(pairs):
@@ -141,16 +135,16 @@ cdef class Turns:
         cdef int64_t k, count = left.shape[0]
         threads = checked_threads(threads)
         fill(&b, rolls, sets, lengths, places, bonus)
-        check_range("structures", count, 1, 1 << 31)
+        check_number("number of structures", count, 1, 1 << 31)
         check_shape("left", left, (count, COLUMNS))
         check_shape("begin", begin, (count + 1,))
         check_shape("radix", radix, (MASKS, COLUMNS))
         check_shape("row_first", row_first, (MASKS,))
         check_shape("block", block, (MASKS, 3))
-        check_range("rows", rows.shape[0], 1, 1 << 62)
+        check_number("number of rows", rows.shape[0], 1, 1 << 62)
         check_range("left", left, 0, LONGEST)
         check_range("left", np.asarray(left) - [*lengths, *[0] * (COLUMNS - b.columns)], -LONGEST, 0)
-        check_range("first state", begin[0], 0, 0)
+        check_number("first state", begin[0], 0, 0)
         check_range("states of a turn", np.diff(begin), 1, 0xffff)  # they are numbered with 16 bits
         self.begin, self.largest = np.array(begin), int(np.diff(begin).max())
         states = int(begin[count])
@@ -161,53 +155,34 @@ cdef class Turns:
         cdef uint16_t[:, ::1] scratch = np.empty((threads, self.largest * PROGRAM), np.uint16)
         cdef uint8_t[:, ::1] groups = np.empty((threads, ROLLS * sizeof(Group)), np.uint8)
         cdef int64_t[:, ::1] bases = np.zeros((threads, MASKS), np.int64)
-        cdef int64_t[::1] results = np.zeros(count, np.int64)
+        self.length = np.empty(count, np.int64)
         self.programs = <uint16_t**>calloc(count, sizeof(uint16_t*))
         if self.programs == NULL:
             raise MemoryError
         self.count = count
         with nogil:
             for k in prange(self.count, num_threads=threads, schedule="dynamic"):
-                results[k] = build(&b, &left[k, 0], &self.first[self.begin[k]], &self.kind[self.begin[k]],
-                                   &self.spot[self.begin[k], 0], &self.score[self.begin[k]],
-                                   self.begin[k + 1] - self.begin[k], &scratch[threadid(), 0],
-                                   <Group*>&groups[threadid(), 0], &bases[threadid(), 0], &self.programs[k])
-        if NO_MEMORY in results:
+                self.length[k] = build(&b, &left[k, 0], &self.first[self.begin[k]], &self.kind[self.begin[k]],
+                                       &self.spot[self.begin[k], 0], &self.score[self.begin[k]],
+                                       self.begin[k + 1] - self.begin[k], &scratch[threadid(), 0],
+                                       <Group*>&groups[threadid(), 0], &bases[threadid(), 0], &self.programs[k])
+        if NO_MEMORY in self.length:
             raise MemoryError
-        if WRONG in results:
-            raise ValueError(f"structure {list(results).index(WRONG)}: its states or moves do not fit the tables")
+        if WRONG in self.length:
+            raise ValueError(f"structure {list(self.length).index(WRONG)}: its states or moves do not fit the tables")
 
     cdef object reach(self, int64_t kinds):
         """The smallest and the largest `first` of each kind; the smallest is the larger one if no state has it."""
+        check_range("kinds", self.kind, 0, kinds - 1)
         low, high = np.full(kinds, np.iinfo(np.int64).max), np.full(kinds, np.iinfo(np.int64).min)
-        cdef int64_t[::1] least = low, most = high
-        cdef int64_t state
-        for state in range(self.kind.shape[0]):
-            if self.kind[state] >= kinds:
-                raise ValueError(f"kinds: expected at most {kinds}, found {self.kind[state] + 1}")
-            least[self.kind[state]] = min(least[self.kind[state]], self.first[state])
-            most[self.kind[state]] = max(most[self.kind[state]], self.first[state])
+        np.minimum.at(low, self.kind, self.first)
+        np.maximum.at(high, self.kind, self.first)
         return low, high
 
     def program(self, int64_t structure):
-        """The program of a structure as it is, for tests and the curious: ends where its states end."""
-        check_range("structure", structure, 0, self.count - 1)
-        cdef uint16_t* code = self.programs[structure]
-        cdef int64_t at = 0, _
-        cdef int size, count
-        found = []
-        for _ in range(self.begin[structure + 1] - self.begin[structure]):
-            lost, listed = code[at], []
-            at += 1
-            for size in range(1, 4):
-                at += 1
-                for _ in range(code[at - 1]):
-                    count = code[at + 1] if size == 3 else size
-                    rolls, at = code[at], at + (2 if size == 3 else 1)
-                    listed.append((rolls, tuple([code[at + p] for p in range(count)])))
-                    at += count
-            found.append((lost, listed))
-        return found
+        """The program of a structure as lanes.h describes it, for tests and the curious."""
+        check_number("structure", structure, 0, self.count - 1)
+        return np.array(<uint16_t[:self.length[structure]]>self.programs[structure])
 
     def __dealloc__(self):
         cdef int64_t k

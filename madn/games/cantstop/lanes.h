@@ -12,6 +12,7 @@
 #ifndef MADN_CANTSTOP_LANES_H
 #define MADN_CANTSTOP_LANES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #if defined(_MSC_VER) && !defined(__clang__)
@@ -101,80 +102,95 @@ CS_INLINE lanes_1 stopped_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return
  *   shift[kind]                 added to `first`; negative: stopping wins the game
  *   spot[3 * state]             squares the markers stand on; taken[spot] has the bit of a lane whose opponent holds it
  *   score[state] < threshold    a player by the rule of 28 does not stop (unless that wins); score may be NULL */
-#define CS_ROUTINES(W, S)                                                                                             \
-    CS_INLINE void stops_##S(int64_t states, const int64_t *first, const uint16_t *kind, const uint8_t *spot,         \
-                             const uint8_t *taken, const int32_t *column, const int64_t *shift,                       \
-                             const int16_t *score, int threshold, const double *values, double *stop) {               \
-        for (int64_t state = 0; state < states; state++, spot += 3, stop += W) {                                      \
-            const int k = kind[state];                                                                                \
-            const unsigned bits = taken[spot[0]] | taken[spot[1]] | taken[spot[2]];                                   \
-            const int32_t *c = column + k * W;                                                                        \
-            if (state + AHEAD < states && shift[kind[state + AHEAD]] >= 0) {                                          \
-                const int64_t row = first[state + AHEAD] + shift[kind[state + AHEAD]];                                \
-                const int32_t *n = column + kind[state + AHEAD] * W;                                                  \
-                for (int i = 0; i < W; i += 2) ask_for(values + row + n[i]);                                          \
-                ask_for(values + row + n[W - 1]);                                                                     \
-            }                                                                                                         \
-            if (shift[k] < 0) {                                                                                       \
-                for (int i = 0; i < W; i++) stop[i] = 1.0;                                                            \
-            } else if (score && score[state] < threshold) {                                                           \
-                for (int i = 0; i < W; i++) stop[i] = -1.0;                                                           \
-                continue;                                                                                             \
-            } else {                                                                                                  \
-                const double *row = values + first[state] + shift[k];                                                 \
-                for (int i = 0; i < W; i++) stop[i] = 1.0 - row[c[i]];                                                \
-            }                                                                                                         \
-            if (bits)                                                                                                 \
-                for (int i = 0; i < W; i++)                                                                           \
-                    if (bits >> i & 1) stop[i] = -1.0;                                                                \
-        }                                                                                                             \
-    }                                                                                                                 \
-    /* The states in their order; the anchor's numbers are the last. `obey`: stop wherever it is allowed. */         \
-    CS_INLINE void turn_##S(const uint16_t *program, int64_t states, const double *stop, const double *fail, int obey, \
+CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const uint16_t *kind, const uint8_t *spot,
+                     const uint8_t *taken, const int32_t *column, const int64_t *shift, const int16_t *score,
+                     int threshold, const double *values, double *stop) {
+    for (int64_t state = 0; state < states; state++, spot += 3, stop += W) {
+        const int k = kind[state];
+        const unsigned bits = taken[spot[0]] | taken[spot[1]] | taken[spot[2]];
+        const int32_t *c = column + k * W;
+        if (state + AHEAD < states && shift[kind[state + AHEAD]] >= 0) {
+            const int64_t row = first[state + AHEAD] + shift[kind[state + AHEAD]];
+            const int32_t *n = column + kind[state + AHEAD] * W;
+            for (int i = 0; i < W; i += 2) ask_for(values + row + n[i]);
+            ask_for(values + row + n[W - 1]);
+        }
+        if (shift[k] < 0) {
+            for (int i = 0; i < W; i++) stop[i] = 1.0;
+        } else if (score && score[state] < threshold) {
+            for (int i = 0; i < W; i++) stop[i] = -1.0;
+            continue;
+        } else {
+            const double *row = values + first[state] + shift[k];
+            for (int i = 0; i < W; i++) stop[i] = 1.0 - row[c[i]];
+        }
+        if (bits)
+            for (int i = 0; i < W; i++)
+                if (bits >> i & 1) stop[i] = -1.0;
+    }
+}
+
+/* The states in their order; the anchor's numbers are the last. `obey`: stop wherever it is allowed. */
+#define CS_TURN(W)                                                                                                    \
+    CS_INLINE void turn_##W(const uint16_t *program, int64_t states, const double *stop, const double *fail, int obey,\
                             double scale, double *value, double *slope) {                                             \
-        const lanes_##S failed = load_##S(fail);                                                                      \
+        const lanes_##W failed = load_##W(fail);                                                                      \
         for (int64_t state = 0; state < states; state++) {                                                            \
-            lanes_##S v = scaled_##S(failed, program[0]), a = same_##S(program[0]);                                   \
+            lanes_##W v = scaled_##W(failed, program[0]), a = same_##W(program[0]);                                   \
             int groups = program[1];                                                                                  \
             for (program += 2; groups > 0; groups--, program += 2) {                                                  \
                 const int64_t at = (int64_t)program[1] * W;                                                           \
-                v = plus_##S(v, scaled_##S(load_##S(value + at), program[0]));                                        \
-                a = plus_##S(a, scaled_##S(load_##S(slope + at), program[0]));                                        \
+                v = plus_##W(v, scaled_##W(load_##W(value + at), program[0]));                                        \
+                a = plus_##W(a, scaled_##W(load_##W(slope + at), program[0]));                                        \
             }                                                                                                         \
             groups = *program++;                                                                                      \
             for (; groups > 0; groups--, program += 3) {                                                              \
                 const int64_t at = (int64_t)program[1] * W, alt = (int64_t)program[2] * W;                            \
-                const lanes_##S x = load_##S(value + at), y = load_##S(value + alt);                                  \
-                const lanes_##S c = companion_##S(x, load_##S(slope + at), y, load_##S(slope + alt));                 \
-                v = plus_##S(v, scaled_##S(larger_##S(x, y), program[0]));                                            \
-                a = plus_##S(a, scaled_##S(c, program[0]));                                                           \
+                const lanes_##W x = load_##W(value + at), y = load_##W(value + alt);                                  \
+                const lanes_##W c = companion_##W(x, load_##W(slope + at), y, load_##W(slope + alt));                 \
+                v = plus_##W(v, scaled_##W(larger_##W(x, y), program[0]));                                            \
+                a = plus_##W(a, scaled_##W(c, program[0]));                                                           \
             }                                                                                                         \
             for (groups = *program++; groups > 0; groups--) {                                                         \
                 const double rolls = program[0];                                                                      \
                 const uint16_t *end = program + 2 + program[1];                                                       \
                 int64_t at = (int64_t)program[2] * W;                                                                 \
-                lanes_##S best = load_##S(value + at), companion = load_##S(slope + at);                              \
+                lanes_##W best = load_##W(value + at), companion = load_##W(slope + at);                              \
                 for (program += 3; program < end; program++) {                                                        \
                     at = (int64_t)program[0] * W;                                                                     \
-                    const lanes_##S x = load_##S(value + at);                                                         \
-                    companion = companion_##S(best, companion, x, load_##S(slope + at));                              \
-                    best = larger_##S(best, x);                                                                       \
+                    const lanes_##W x = load_##W(value + at);                                                         \
+                    companion = companion_##W(best, companion, x, load_##W(slope + at));                              \
+                    best = larger_##W(best, x);                                                                       \
                 }                                                                                                     \
-                v = plus_##S(v, scaled_##S(best, rolls));                                                             \
-                a = plus_##S(a, scaled_##S(companion, rolls));                                                        \
+                v = plus_##W(v, scaled_##W(best, rolls));                                                             \
+                a = plus_##W(a, scaled_##W(companion, rolls));                                                        \
             }                                                                                                         \
-            v = scaled_##S(v, scale);                                                                                 \
-            a = scaled_##S(a, scale);                                                                                 \
+            v = scaled_##W(v, scale);                                                                                 \
+            a = scaled_##W(a, scale);                                                                                 \
             if (state + 1 < states) {                                                                                 \
-                const lanes_##S x = load_##S(stop + state * W), limit = obey ? same_##S(0.0) : v;                     \
-                a = unless_##S(x, limit, a);                                                                          \
-                v = stopped_##S(x, limit, v);                                                                         \
+                const lanes_##W x = load_##W(stop + state * W), limit = obey ? same_##W(0.0) : v;                     \
+                a = unless_##W(x, limit, a);                                                                          \
+                v = stopped_##W(x, limit, v);                                                                         \
             }                                                                                                         \
-            store_##S(value + state * W, v);                                                                          \
-            store_##S(slope + state * W, a);                                                                          \
+            store_##W(value + state * W, v);                                                                          \
+            store_##W(slope + state * W, a);                                                                          \
         }                                                                                                             \
     }
-CS_ROUTINES(8, 8)
-CS_ROUTINES(1, 1)
+CS_TURN(8)
+CS_TURN(1)
+
+/* One pass over a turn for `width` (8 or 1) lanes: fills `stop`, `value` and `slope`. */
+static inline void run_turn(int width, const uint16_t *program, int64_t states, const int64_t *first,
+                            const uint16_t *kind, const uint8_t *spot, const uint8_t *taken, const int32_t *column,
+                            const int64_t *shift, const int16_t *score, int threshold, const double *values,
+                            const double *fail, double scale, double *stop, double *value, double *slope) {
+    if (width == 8) {
+        stops(8, states - 1, first, kind, spot, taken, column, shift, score, threshold, values, stop);
+        turn_8(program, states, stop, fail, score != NULL, scale, value, slope);
+    } else {
+        stops(1, states - 1, first, kind, spot, taken, column, shift, score, threshold, values, stop);
+        turn_1(program, states, stop, fail, score != NULL, scale, value, slope);
+    }
+}
 
 #endif
