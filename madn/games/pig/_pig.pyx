@@ -255,15 +255,22 @@ cdef class Kernel:
 
     def turn(self, const double[:, ::1] values not None, const double[:, ::1] after not None, double tie, int a, int b):
         """One turn at the scores a (own) and b: at each turn score the value, that of rolling, and the decision."""
-        cdef int length = self.table.target - a
+        cdef int t
+        cdef double sign, zero
         cdef Turn turn
         self.check_values(values, after)
         check_number("own score", a, 0, self.table.target - 1)
         check_number("other score", b, 0, self.table.target - 1)
         sign = best_turn(&self.table, &values[0, 0], &after[0, 0], a, b, tie, &turn)
         zero = 0 if sign > 0 else self.table.total
-        value, roll = np.asarray(<double[:length]>turn.v), np.asarray(<double[:length]>turn.roll)
-        return zero + sign * value, zero + sign * roll, np.asarray(<uint8_t[:length]>turn.hold).astype(bool)
+        both, holds = np.empty((2, self.table.target - a)), np.empty(self.table.target - a, bool)
+        cdef double[:, ::1] value = both
+        cdef uint8_t[::1] hold = holds.view(np.uint8)
+        for t in range(self.table.target - a):
+            value[0, t] = zero + sign * turn.v[t]
+            value[1, t] = zero + sign * turn.roll[t]
+            hold[t] = turn.hold[t]
+        return both[0], both[1], holds
 
     def decide(self, const double[:, ::1] values, const double[:, ::1] after not None, double tie,
                uint8_t[:, :, ::1] bits not None, int a, int threads):

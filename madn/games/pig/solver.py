@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -212,6 +212,7 @@ def _greedy(game: Pig, values: NDArray[np.float64] | None, after: NDArray[np.flo
     return Strategy(game, bits)
 
 
+@lru_cache(maxsize=8)
 def _kernel(game: Pig) -> Kernel:
     dead = set(game.dead_scores())
     flags = [score in dead for score in range(game.target)]
