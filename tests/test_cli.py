@@ -532,7 +532,7 @@ def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run
         ("unrank 16053053985", "0 to 16053053984"),
         ("rank", "BOARD"),
         ("pig --target -5", "target must be 2 to 1000, not -5"),
-        ("pig --losing-face 7", "losing face must be a face of the die, 1 to 6, not 7"),
+        ("pig --losing-face 7", "losing face must be 1 to 6, not 7"),
         ("pig --state 250,0,0", "state 250,0,0: own score must be 0 to 199, not 250"),
     ],
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.games.pig import Pig, Solution, Strategy, Variant, best_response, duel, fewest_turns, solve
+from madn.games.pig import Pig, Solution, Strategy, best_response, duel, fewest_turns, solve
 from madn.report import Fact, Paper
 
 PAPER = Paper("Pig")
@@ -14,13 +14,9 @@ TARGET, FACES = 200, 6
 
 def facts(full: bool) -> Iterator[Fact]:
     """Every statement of the paper that can be computed, in its order."""
-    yield from _classic(_solved("classic"))
-    yield from _exact(_solved("exact"))
-    yield from _difference(_solved("difference"))
-
-
-def _solved(variant: Variant) -> Solution:
-    return solve(Pig(TARGET, FACES, variant=variant))
+    yield from _classic(solve(Pig(TARGET, FACES)))
+    yield from _exact(solve(Pig(TARGET, FACES, variant="exact")))
+    yield from _difference(solve(Pig(TARGET, FACES, variant="difference")))
 
 
 def holds_and_choices(strategy: Strategy) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -88,10 +84,11 @@ def _classic(solution: Solution) -> Iterator[Fact]:
     )
     counts = holds.sum(axis=(0, 2))
     falling = bool((np.diff(counts) <= 0).all())
+    listed = [f"{counts[score]:,}" for score in (0, 150, 180, 185)]
     yield PAPER.claim(
         "the larger the opponent's score, the riskier the strategy",
         falling,
-        f"the number of states with a stop never grows: {_listed(counts, (0, 150, 180, 185))} for 0, 150, 180, 185",
+        f"the number of states with a stop never grows: {', '.join(listed)} for 0, 150, 180, 185",
     )
     last = int(np.flatnonzero(counts).max())
     yield PAPER.number(
@@ -196,7 +193,3 @@ def _difference(solution: Solution) -> Iterator[Fact]:
         f"for own scores: from {near} on every state rolls, from {low} on against scores up to 180. Counting the turn "
         f"score, no: at 0 + 199 points against 0 the action is to {solution.action(0, 0, 199)}",
     )
-
-
-def _listed(counts: NDArray[np.int_], scores: tuple[int, ...]) -> str:
-    return ", ".join(f"{counts[score]:,}" for score in scores)

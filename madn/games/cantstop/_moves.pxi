@@ -29,9 +29,8 @@ cdef struct Board:               # the same for all structures
 
 
 cdef struct Group:               # rolls that leave the same moves
-    uint64_t low, high           # the states they lead to, ascending, 16 bits each
     int rolls, count
-    uint16_t option[OPTIONS]
+    uint16_t option[OPTIONS]     # the states they lead to, ascending, then 0
 
 
 cdef int64_t number_of(const int8_t* left, const int64_t* base, const int8_t* steps, int mask) noexcept nogil:
@@ -105,26 +104,20 @@ cdef int64_t write_program(const Board* b, const int8_t* left, const int64_t* ba
     """
     cdef int roll, count, k, size, groups = 0, lost = 0
     cdef int64_t at, begin
-    cdef uint64_t low, high
     cdef uint16_t option[OPTIONS]
     for roll in range(b.rolls):
+        memset(option, 0, sizeof(option))
         count = moves(b, left, base, steps, mask, used, roll, option)
         if count == 0:
             lost += b.weight[roll]
             continue
         if option[count - 1] >= state:
             return -1
-        low = high = 0
-        for k in range(count):
-            if k < 4:
-                low = low << 16 | option[k]
-            else:
-                high = high << 16 | option[k]
         k = 0
-        while k < groups and (group[k].low != low or group[k].high != high or group[k].count != count):
+        while k < groups and (group[k].count != count or memcmp(group[k].option, option, sizeof(option)) != 0):
             k += 1
         if k == groups:
-            group[k].low, group[k].high, group[k].count, group[k].rolls = low, high, count, 0
+            group[k].count, group[k].rolls = count, 0
             memcpy(group[k].option, option, sizeof(option))
             groups += 1
         group[k].rolls += b.weight[roll]

@@ -8,9 +8,9 @@ one and the anchor; among the same columns by the steps left. So every move lead
 import numpy as np
 
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy, memset
 
 from madn._machine cimport check_number, check_shape, checked_threads
 

@@ -27,16 +27,12 @@ class Pig:
     mercy: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("target", "faces", "losing_face"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise InvalidRulesError(f"{name.replace('_', ' ')} must be a whole number, not {value!r}")
-        if not 2 <= self.target <= MOST_TARGET:
-            raise InvalidRulesError(f"target must be 2 to {MOST_TARGET}, not {self.target}")
-        if not 2 <= self.faces <= MOST_FACES:
-            raise InvalidRulesError(f"faces must be 2 to {MOST_FACES}, not {self.faces}")
-        if not 1 <= self.losing_face <= self.faces:
-            raise InvalidRulesError(f"losing face must be a face of the die, 1 to {self.faces}, not {self.losing_face}")
+        for name, low, high in (("target", 2, MOST_TARGET), ("faces", 2, MOST_FACES), ("losing_face", 1, self.faces)):
+            value, words = getattr(self, name), name.replace("_", " ")
+            if type(value) is not int:
+                raise InvalidRulesError(f"{words} must be a whole number, not {value!r}")
+            if not low <= value <= high:
+                raise InvalidRulesError(f"{words} must be {low} to {high}, not {value}")
         if self.variant not in get_args(Variant):
             raise InvalidRulesError(f"variant must be one of {', '.join(get_args(Variant))}, not {self.variant!r}")
 

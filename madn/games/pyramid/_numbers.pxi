@@ -48,18 +48,6 @@ cdef inline uint32_t ways(const Numbers* g, int k, int c, int u) noexcept nogil:
     return g.ways[k * g.plane + c * g.line + u]
 
 
-cdef inline uint32_t ranked(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
-    """Add to the rank what the runs of at most k bars contribute, after c longer ones that take room u."""
-    while k > 2:
-        if x[k]:
-            rank += ways(g, k, c, u)
-            c += x[k]
-            u += x[k] * (k + 1)
-            rank -= ways(g, k, c, u)
-        k -= 1
-    return rank
-
-
 cdef inline void follow(const Numbers* g, const uint8_t* x, int top, Path* path) noexcept nogil:
     """Fill the path below run length `top`."""
     cdef int k
@@ -71,8 +59,11 @@ cdef inline void follow(const Numbers* g, const uint8_t* x, int top, Path* path)
             path.rank[k - 1] += ways(g, k, path.c[k], path.u[k]) - ways(g, k, path.c[k - 1], path.u[k - 1])
 
 
-cdef inline int64_t checked_rank(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
-    """As `ranked`; -1 if the block does not fulfil the two conditions and has no rank."""
+cdef inline int64_t ranked(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
+    """Add to the rank what the runs of at most k bars contribute, after c longer ones that take room u.
+
+    Returns -1 if the block does not fulfil the two conditions and has no rank.
+    """
     while k > 2:
         if x[k]:
             rank += ways(g, k, c, u)

@@ -64,7 +64,7 @@ cdef void lengths_of(const Numbers* g, uint32_t block, uint8_t* length) noexcept
             if b > 2:
                 x[b] -= 1
             x[n] += 1
-            rank = checked_rank(g, x, n, path.c[n], path.u[n], path.rank[n])
+            rank = ranked(g, x, n, path.c[n], path.u[n], path.rank[n])
             if rank >= 0:  # a block that cannot be reached has the shape without rows
                 most_of(most + (a == 2) + (b == 2), g.length + (g.places[rank] & 0xFFFF) * ROWS, ROWS,
                         (a == 1) + (b == 1))
@@ -236,7 +236,7 @@ cdef class Blocks:
         for k in range(3, self.tiers + 1):
             x[k] = state[k - 1]
             level += k * x[k]
-        cdef int64_t rank = checked_rank(&self.numbers, x, self.tiers, 0, 0, 0)
+        cdef int64_t rank = ranked(&self.numbers, x, self.tiers, 0, 0, 0)
         if rank < 0:
             return None
         cdef uint64_t place = self.places[rank]

@@ -25,7 +25,7 @@ cdef int options_of(const Numbers* g, uint8_t* x, int level, Option* out) noexce
             for b in range(min(a, n - 1 - a) + 1):
                 if b > 2:
                     x[b] += 1
-                    out[size].block = ranked(g, x, b, with_a.c[b], with_a.u[b], with_a.rank[b])
+                    out[size].block = <uint32_t>ranked(g, x, b, with_a.c[b], with_a.u[b], with_a.rank[b])
                     x[b] -= 1
                 else:
                     out[size].block = with_a.rank[2] if a > 2 else without.rank[2]
