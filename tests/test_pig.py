@@ -395,7 +395,7 @@ def _expected_turns(game: Pig, points: int) -> float:
         ({"faces": 1}, "faces must be 2"),
         ({"faces": 1001}, "faces must be 2"),
         ({"losing_face": 0}, "1 to 6, not 0"),
-        ({"losing_face": 7}, "a face of the die, 1 to 6, not 7"),
+        ({"losing_face": 7}, "losing face must be 1 to 6, not 7"),
         ({"variant": "magic"}, "classic, exact, difference"),
     ],
 )
