@@ -83,17 +83,6 @@ cdef class Halves:
         check_range("place of a component", (high + shift + column.max(1))[used], 0, size - 1)
         return 0
 
-    cdef inline int64_t canonical(self, int64_t* x, int64_t y) noexcept nogil:
-        """The mirror image with the smaller x (y among equals): x and y are replaced, y is returned."""
-        cdef int64_t other
-        if self.mirror.shape[0] == 0:
-            return y
-        other = self.mirror[x[0]]
-        if other < x[0]:
-            x[0] = other
-            return self.mirror[y]
-        return min(y, <int64_t>self.mirror[y]) if other == x[0] else y
-
     cdef int64_t list_row(self, int64_t r, int level, int32_t* out) noexcept nogil:
         """Write (or count) the squares y of the waiting player that go with the x of a row at this level."""
         cdef int64_t x = self.placement[r % self.placement.shape[0]], y, count = 0, steps = 0
@@ -115,7 +104,9 @@ cdef class Halves:
     cdef int32_t find(self, int64_t role, int64_t split, int64_t x, int64_t y) noexcept nogil:
         """The number of a half, -1 if there is none."""
         cdef int64_t low, high, end, middle
-        y = self.canonical(&x, y)
+        if self.mirror.shape[0] and self.mirror[x] <= x:     # of mirror images the one with the smaller x, then y
+            y = self.mirror[y] if self.mirror[x] < x else min(y, <int64_t>self.mirror[y])
+            x = self.mirror[x]
         low = (role * self.splits + split) * self.placement.shape[0] + self.row[x]
         high = end = self.start[low + 1]
         low = self.start[low]

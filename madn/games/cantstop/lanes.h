@@ -40,22 +40,10 @@ CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) {
     return pair_8(_mm256_mul_pd(x.a, _mm256_set1_pd(y)), _mm256_mul_pd(x.b, _mm256_set1_pd(y)));
 }
 CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { return pair_8(_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)); }
-/* The larger of best and x, and y instead of its companion in the lanes where that is x. */
-CS_INLINE lanes_8 larger_8(lanes_8 best, lanes_8 x) {
-    return pair_8(_mm256_max_pd(x.a, best.a), _mm256_max_pd(x.b, best.b));
-}
-CS_INLINE lanes_8 companion_8(lanes_8 best, lanes_8 companion, lanes_8 x, lanes_8 y) {
-    return pair_8(_mm256_blendv_pd(companion.a, y.a, _mm256_cmp_pd(x.a, best.a, _CMP_GT_OQ)),
-                  _mm256_blendv_pd(companion.b, y.b, _mm256_cmp_pd(x.b, best.b, _CMP_GT_OQ)));
-}
-/* slope, but 0 in the lanes where stop is at least limit; and value, but stop there */
-CS_INLINE lanes_8 unless_8(lanes_8 stop, lanes_8 limit, lanes_8 slope) {
-    return pair_8(_mm256_and_pd(_mm256_cmp_pd(stop.a, limit.a, _CMP_LT_OQ), slope.a),
-                  _mm256_and_pd(_mm256_cmp_pd(stop.b, limit.b, _CMP_LT_OQ), slope.b));
-}
-CS_INLINE lanes_8 stopped_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
-    return pair_8(_mm256_blendv_pd(value.a, stop.a, _mm256_cmp_pd(stop.a, limit.a, _CMP_GE_OQ)),
-                  _mm256_blendv_pd(value.b, stop.b, _mm256_cmp_pd(stop.b, limit.b, _CMP_GE_OQ)));
+/* a in the lanes where x is at least y, b in the others */
+CS_INLINE lanes_8 at_least_8(lanes_8 x, lanes_8 y, lanes_8 a, lanes_8 b) {
+    return pair_8(_mm256_blendv_pd(b.a, a.a, _mm256_cmp_pd(x.a, y.a, _CMP_GE_OQ)),
+                  _mm256_blendv_pd(b.b, a.b, _mm256_cmp_pd(x.b, y.b, _CMP_GE_OQ)));
 }
 #else
 typedef struct { double v[8]; } lanes_8;
@@ -65,21 +53,9 @@ CS_INLINE void store_8(double *p, lanes_8 x) { EACH_8 p[i] = x.v[i]; }
 CS_INLINE lanes_8 same_8(double y) { lanes_8 x; EACH_8 x.v[i] = y; return x; }
 CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) { EACH_8 x.v[i] *= y; return x; }
 CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { EACH_8 x.v[i] += y.v[i]; return x; }
-CS_INLINE lanes_8 larger_8(lanes_8 best, lanes_8 x) {
-    EACH_8 best.v[i] = x.v[i] > best.v[i] ? x.v[i] : best.v[i];
-    return best;
-}
-CS_INLINE lanes_8 companion_8(lanes_8 best, lanes_8 companion, lanes_8 x, lanes_8 y) {
-    EACH_8 companion.v[i] = x.v[i] > best.v[i] ? y.v[i] : companion.v[i];
-    return companion;
-}
-CS_INLINE lanes_8 unless_8(lanes_8 stop, lanes_8 limit, lanes_8 slope) {
-    EACH_8 slope.v[i] = stop.v[i] < limit.v[i] ? slope.v[i] : 0.0;
-    return slope;
-}
-CS_INLINE lanes_8 stopped_8(lanes_8 stop, lanes_8 limit, lanes_8 value) {
-    EACH_8 value.v[i] = stop.v[i] >= limit.v[i] ? stop.v[i] : value.v[i];
-    return value;
+CS_INLINE lanes_8 at_least_8(lanes_8 x, lanes_8 y, lanes_8 a, lanes_8 b) {
+    EACH_8 b.v[i] = x.v[i] >= y.v[i] ? a.v[i] : b.v[i];
+    return b;
 }
 #endif
 
@@ -89,12 +65,7 @@ CS_INLINE void store_1(double *p, lanes_1 x) { *p = x; }
 CS_INLINE lanes_1 same_1(double y) { return y; }
 CS_INLINE lanes_1 scaled_1(lanes_1 x, double y) { return x * y; }
 CS_INLINE lanes_1 plus_1(lanes_1 x, lanes_1 y) { return x + y; }
-CS_INLINE lanes_1 larger_1(lanes_1 best, lanes_1 x) { return x > best ? x : best; }
-CS_INLINE lanes_1 companion_1(lanes_1 best, lanes_1 companion, lanes_1 x, lanes_1 y) {
-    return x > best ? y : companion;
-}
-CS_INLINE lanes_1 unless_1(lanes_1 stop, lanes_1 limit, lanes_1 slope) { return stop < limit ? slope : 0.0; }
-CS_INLINE lanes_1 stopped_1(lanes_1 stop, lanes_1 limit, lanes_1 value) { return stop >= limit ? stop : value; }
+CS_INLINE lanes_1 at_least_1(lanes_1 x, lanes_1 y, lanes_1 a, lanes_1 b) { return x >= y ? a : b; }
 
 /* What stopping in each state is worth: `one minus` the value of the opponent's anchor in the component it leads to.
  *   first[state], kind[state]   where the row of that component lies, and which columns of it belong to the lanes
@@ -147,8 +118,8 @@ CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const ui
             for (; groups > 0; groups--, program += 3) {                                                              \
                 const int64_t at = (int64_t)program[1] * W, alt = (int64_t)program[2] * W;                            \
                 const lanes_##W x = load_##W(value + at), y = load_##W(value + alt);                                  \
-                const lanes_##W c = companion_##W(x, load_##W(slope + at), y, load_##W(slope + alt));                 \
-                v = plus_##W(v, scaled_##W(larger_##W(x, y), program[0]));                                            \
+                const lanes_##W c = at_least_##W(x, y, load_##W(slope + at), load_##W(slope + alt));                  \
+                v = plus_##W(v, scaled_##W(at_least_##W(x, y, x, y), program[0]));                                    \
                 a = plus_##W(a, scaled_##W(c, program[0]));                                                           \
             }                                                                                                         \
             for (groups = *program++; groups > 0; groups--) {                                                         \
@@ -159,8 +130,8 @@ CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const ui
                 for (program += 3; program < end; program++) {                                                        \
                     at = (int64_t)program[0] * W;                                                                     \
                     const lanes_##W x = load_##W(value + at);                                                         \
-                    companion = companion_##W(best, companion, x, load_##W(slope + at));                              \
-                    best = larger_##W(best, x);                                                                       \
+                    companion = at_least_##W(best, x, companion, load_##W(slope + at));                               \
+                    best = at_least_##W(best, x, best, x);                                                            \
                 }                                                                                                     \
                 v = plus_##W(v, scaled_##W(best, rolls));                                                             \
                 a = plus_##W(a, scaled_##W(companion, rolls));                                                        \
@@ -169,8 +140,8 @@ CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const ui
             a = scaled_##W(a, scale);                                                                                 \
             if (state + 1 < states) {                                                                                 \
                 const lanes_##W x = load_##W(stop + state * W), limit = obey ? same_##W(0.0) : v;                     \
-                a = unless_##W(x, limit, a);                                                                          \
-                v = stopped_##W(x, limit, v);                                                                         \
+                a = at_least_##W(x, limit, same_##W(0.0), a);                                                         \
+                v = at_least_##W(x, limit, x, v);                                                                     \
             }                                                                                                         \
             store_##W(value + state * W, v);                                                                          \
             store_##W(slope + state * W, a);                                                                          \
