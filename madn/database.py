@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -111,9 +110,7 @@ class Database:
     def __enter__(self) -> "Database":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

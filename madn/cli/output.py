@@ -14,6 +14,19 @@ def print_json(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     click.echo(json.dumps(answer, indent=2, allow_nan=False))
 
 
+def show(as_json: bool, answer: Mapping[str, Any], text: str) -> None:
+    """Print an answer: the JSON object, or the text for a person."""
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(text)
+
+
+def attributes(thing: object, names: str) -> dict[str, Any]:
+    """These attributes of an object, their names separated by spaces, for JSON."""
+    return {name: getattr(thing, name) for name in names.split()}
+
+
 def cantstop_game(rules: Mapping[str, int]) -> str:
     """The rules of Can't Stop for a person."""
     board = f"shortest column {rules['shortest']}, difference {rules['difference']}"
