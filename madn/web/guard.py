@@ -40,6 +40,7 @@ class Rate:
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
+        self.exceeded = f"more than {rate} positions a second; try again in a moment"
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it was that
 
     def allows(self, client: str, count: int = 1) -> bool:
@@ -78,7 +79,7 @@ class Guard:
         if self.under_way >= self.most:
             await refuse(guarded, 503, "the server is busy; try again in a moment")
         elif not self.rate.allows(client(scope)):
-            await refuse(guarded, 429, f"more than {self.rate.rate} positions a second; try again in a moment")
+            await refuse(guarded, 429, self.rate.exceeded)
         else:
             self.under_way += 1
             try:
