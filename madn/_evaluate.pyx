@@ -6,13 +6,14 @@ probability that A wins with A to move, R[a][b] with B to move. A player is a se
 taken with equal probability; without such sets it takes the best move against the other.
 """
 
+import numpy as np
+
 from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from madn._core cimport DIE, MAX_CHOICES, GameTables, OwnMove, facing, madn_popcount, own_moves, rolls_again
-from madn._players cimport Chooser, CompiledPlayer, choices
+from madn._players cimport Chooser, CompiledPlayer, Values, choices, load, values_of
 
 cdef enum:
     MOST_EXITS = 32
@@ -23,17 +24,6 @@ cdef enum:
     WAIT = 2
     AGAIN = 3
 
-cdef double STEP = 2.0 ** -32
-
-
-cdef struct Values:      # a matrix of doubles, or of 32-bit multiples of 2^-32
-    double* fine
-    uint32_t* coarse
-
-
-cdef inline double load(const Values* values, int64_t at) noexcept nogil:
-    return values.fine[at] if values.fine != NULL else values.coarse[at] * STEP
-
 
 cdef inline void store(const Values* values, int64_t at, double win) noexcept nogil:
     if values.fine != NULL:
@@ -41,21 +31,6 @@ cdef inline void store(const Values* values, int64_t at, double win) noexcept no
     else:
         win = win * 4294967296.0 + 0.5
         values.coarse[at] = <uint32_t>(win if win < 4294967295.0 else 4294967295.0)
-
-
-cdef Values values_of(array):
-    """The values in a numpy array."""
-    cdef Values values
-    cdef double[::1] fine
-    cdef uint32_t[::1] coarse
-    values.fine, values.coarse = NULL, NULL
-    if array.dtype.itemsize == 8:
-        fine = array
-        values.fine = &fine[0]
-    else:
-        coarse = array
-        values.coarse = &coarse[0]
-    return values
 
 
 cdef struct Table:       # one side
@@ -80,6 +55,7 @@ cdef class Component:
     cdef int pieces
     cdef readonly int64_t columns
     cdef list arrays             # what the pointers point into
+    cdef double[::1] change      # of each row in the last sweep
 
     def __cinit__(self, int pieces, a, b, L, R, a_exits, b_exits, a_sets, b_sets):
         cdef int64_t rows = len(a.masks), columns = len(b.masks)
@@ -88,7 +64,7 @@ cdef class Component:
         if not len(L) == len(R) == rows * columns or L.dtype != R.dtype:
             raise ValueError(f"{len(L)} and {len(R)} values for {rows} times {columns} states")
         self.pieces, self.columns = pieces, columns
-        self.arrays = [L, R]
+        self.arrays, self.change = [L, R], np.empty(rows)
         self.L, self.R = values_of(L), values_of(R)
         self._table(&self.a, a, [(R, L, columns), *a_exits], a_sets, columns, True)
         self._table(&self.b, b, [(L, R, columns), *b_exits], b_sets, rows, False)
@@ -150,15 +126,10 @@ cdef class Component:
         cdef double most = 0
         if not 0 <= begin <= end <= self.a.size or threads < 1:
             raise ValueError(f"rows {begin} to {end} of {self.a.size} on {threads} threads")
-        cdef double* change = <double*>calloc(max(end - begin, 1), sizeof(double))
-        if change == NULL:
-            raise MemoryError
-        with nogil:
-            for i in prange(begin, end, num_threads=threads, schedule="dynamic", chunksize=4):
-                change[i - begin] = pass_row(&self.a, &self.b, &self.L, &self.R, self.pieces, i, examine)
-        for i in range(end - begin):
-            most = max(most, change[i])
-        free(change)
+        for i in prange(begin, end, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
+            self.change[i] = pass_row(&self.a, &self.b, &self.L, &self.R, self.pieces, i, examine)
+        for i in range(begin, end):
+            most = max(most, self.change[i])
         return most
 
 
@@ -195,35 +166,17 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
     return most
 
 
-cdef inline double chosen(const double* values, int count, uint32_t taken, bint best, bint largest) noexcept nogil:
-    """The mean of the values that are taken, or the largest or smallest of all."""
-    cdef double total = 0
-    cdef int k, number = 0
-    if count == 1:
-        return values[0]
-    if best:
-        total = values[0]
-        for k in range(1, count):
-            total = max(total, values[k]) if largest else min(total, values[k])
-        return total
-    for k in range(count):
-        if (taken >> k) & 1:
-            total += values[k]
-            number += 1
-    return total / number
-
-
 cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at,
                                bint rows) noexcept nogil:
     """The sum over the rolls with a move of the row player's chance after what the mover A takes on its state a.
 
     With `rows` the mover is the row player, who makes it large, otherwise the column player, who makes it small.
+    What A takes is the mean over its set of moves, or without sets the best of all.
     """
-    cdef double values[MAX_CHOICES]
-    cdef double total = 0
+    cdef double total = 0, value, of_roll
     cdef uint64_t foes = B.facing[b]
     cdef uint32_t sets = A.sets[at] if A.sets != NULL else 0, taken
-    cdef int roll, k, count, end, kind
+    cdef int roll, k, count, number, end, kind
     cdef int64_t o, other, cell
     for roll in range(1, DIE + 1):
         o = A.first[DIE * a + roll - 1]
@@ -231,6 +184,8 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
         if count == 0:
             continue
         taken = (sets >> (BITS * (roll - 1))) & 15
+        number = 0
+        of_roll = 0
         for k in range(count):
             if A.sets != NULL and count > 1 and not (taken >> k) & 1:
                 continue
@@ -238,8 +193,15 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
             if (foes >> end) & 1:
                 other = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
             cell = A.row[o + k] * A.columns[kind] + other if rows else other * A.columns[kind] + A.row[o + k]
-            values[k] = load(&A.to[rolls_again(roll)][kind], cell)
-        total += chosen(values, count, taken, A.sets == NULL, rows)
+            value = load(&A.to[rolls_again(roll)][kind], cell)
+            number += 1
+            if number == 1:
+                of_roll = value
+            elif A.sets != NULL:
+                of_roll += value
+            else:
+                of_roll = max(of_roll, value) if rows else min(of_roll, value)
+        total += of_roll / number if A.sets != NULL and number > 1 else of_roll
     return total
 
 
@@ -283,6 +245,5 @@ def fill(CompiledPlayer player not None, const uint64_t[::1] a_states not None, 
     cdef const uint64_t* movers = &b_states[0] if column_moves else &a_states[0]
     cdef const uint64_t* others = &a_states[0] if column_moves else &b_states[0]
     cdef const Chooser* chooser = &player.chooser
-    with nogil:
-        for a in prange(rows, num_threads=threads, schedule="dynamic", chunksize=4):
-            fill_row(chooser, movers, others, a, n, column_moves, &out[0])
+    for a in prange(rows, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
+        fill_row(chooser, movers, others, a, n, column_moves, &out[0])

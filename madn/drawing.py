@@ -115,9 +115,9 @@ def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool
     Red sits at the bottom, black at the top.
     """
     own_status, other_status = "to move", "waits"
-    if _finished(own, rules):
+    if rules.finished(own):
         own_status, other_status = "has won", "has lost"
-    elif _finished(other, rules):
+    elif rules.finished(other):
         own_status, other_status = "has lost", "has won"
 
     def seat(squares: tuple[int, ...], status: str, at_top: bool) -> Seat:
@@ -126,10 +126,6 @@ def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool
         return Seat(side, squares, rules.pieces - len(squares), status, colour)
 
     return seat(own, own_status, flip), seat(other, other_status, not flip)
-
-
-def _finished(squares: tuple[int, ...], rules: Rules) -> bool:
-    return len(squares) == rules.pieces and min(squares) >= rules.squares
 
 
 def idle_sides(rules: Rules) -> list[tuple[Colour, Side]]:

@@ -7,7 +7,7 @@ one as well as possible: its result says how far the other can be exploited.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
 from madn.rules import ROLLS, Rules
 from madn.solver.footprint import component_positions, side_size
-from madn.solver.graph import finish_zones
+from madn.solver.graph import finish_zones, later_zones
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3
@@ -146,31 +146,13 @@ def _floats(stored: Matrix) -> NDArray[np.float64]:
     return stored.astype(np.float64) if stored.itemsize == 8 else stored * 2.0**-32
 
 
-def _reachable(rules: Rules, zone: int) -> list[int]:
-    """The finish zones that can come after one, itself included, the full one not."""
-    zones, new = {zone}, [zone]
-    while new:
-        after = {f for f in Side(rules, new.pop()).moves.exits if f != TERMINAL} - zones
-        zones |= after
-        new += after
-    return sorted(zones)
-
-
 def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
-    """The components that are needed, most advanced first."""
-
-    def order(pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
-        count = sum(zone.bit_count() for zone in pair)
-        squares = sum(i for zone in pair for i in range(rules.pieces) if zone >> i & 1)
-        return -count, -squares, pair
-
-    if start is None:
-        rows = columns = list(finish_zones(rules))
-    elif start.winner is not None:
+    """The components that are needed, most advanced first: moves only make the number of a finish zone larger."""
+    masks = (0, 0) if start is None else start.masks
+    if start is not None and start.winner is not None:
         return []
-    else:
-        rows, columns = (_reachable(rules, mask >> rules.squares) for mask in start.masks)
-    return sorted(((f, g) for f in rows for g in columns), key=order)
+    rows, columns = (later_zones(rules, mask >> rules.squares) for mask in masks)
+    return sorted(product(rows, columns), key=sum, reverse=True)
 
 
 def memory_needed(rules: Rules, pairs: list[tuple[int, int]]) -> int:
