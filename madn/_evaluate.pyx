@@ -205,24 +205,22 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
     return total
 
 
-cdef void fill_row(const Chooser* chooser, const uint64_t* movers, const uint64_t* others, int64_t a, int64_t n,
-                   bint column_moves, uint32_t* out) noexcept nogil:
-    """The sets of moves of one row of pairs of states."""
-    cdef const GameTables* game = chooser.game
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef int64_t b
-    cdef uint64_t own, other
+cdef void fill_row(const Chooser* chooser, uint64_t own, const uint64_t[::1] others, uint32_t[:, :] out,
+                   int64_t row) noexcept nogil:
+    """The sets of moves of one state of the mover against every state of the other side."""
+    cdef OwnMove moves[DIE][MAX_CHOICES]
+    cdef int count[DIE]
+    cdef int64_t j
     cdef uint32_t sets
-    cdef int roll, count
-    for b in range(n):
-        own, other = movers[b if column_moves else a], others[a if column_moves else b]
+    cdef int r
+    for r in range(DIE):
+        count[r] = own_moves(chooser.game, own, r + 1, moves[r])
+    for j in range(others.shape[0]):
         sets = 0
-        if not facing(game, own) & other:
-            for roll in range(1, DIE + 1):
-                count = own_moves(game, own, roll, moves)
-                if count:
-                    sets |= choices(chooser, other, roll, moves, count) << (BITS * (roll - 1))
-        out[a * n + b] = sets
+        for r in range(DIE if not facing(chooser.game, own) & others[j] else 0):
+            if count[r]:
+                sets |= choices(chooser, others[j], r + 1, moves[r], count[r]) << (BITS * r)
+        out[row, j] = sets
 
 
 cdef int _check_states(const GameTables* game, const uint64_t[::1] states) except -1:
@@ -233,17 +231,14 @@ cdef int _check_states(const GameTables* game, const uint64_t[::1] states) excep
     return 0
 
 
-def fill(CompiledPlayer player not None, const uint64_t[::1] a_states not None, const uint64_t[::1] b_states not None,
-         bint column_moves, uint32_t[::1] out not None, int threads):
-    """The sets of moves a player takes on every pair of states (whole masks), as the row or the column player."""
+def fill(CompiledPlayer player not None, const uint64_t[::1] movers not None, const uint64_t[::1] others not None,
+         uint32_t[:, :] out not None, int threads):
+    """The sets of moves a player takes on every state (a whole mask) of its own against every one of the other side."""
     cdef const GameTables* game = &player.game.tables
-    cdef int64_t a, rows = len(a_states), n = len(b_states)
-    if len(out) != rows * n or rows == 0 or n == 0 or threads < 1 or game.pieces > BITS:
-        raise ValueError(f"{len(out)} sets for {rows} times {n} states, {threads} threads")
-    _check_states(game, a_states)
-    _check_states(game, b_states)
-    cdef const uint64_t* movers = &b_states[0] if column_moves else &a_states[0]
-    cdef const uint64_t* others = &a_states[0] if column_moves else &b_states[0]
-    cdef const Chooser* chooser = &player.chooser
-    for a in prange(rows, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
-        fill_row(chooser, movers, others, a, n, column_moves, &out[0])
+    cdef int64_t i, n = len(movers)
+    if out.shape[0] != n or out.shape[1] != len(others) or threads < 1 or game.pieces > BITS:
+        raise ValueError(f"{out.shape[0]} x {out.shape[1]} sets for {n} x {len(others)} states, {threads} threads")
+    _check_states(game, movers)
+    _check_states(game, others)
+    for i in prange(n, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
+        fill_row(&player.chooser, movers[i], others, out, i)

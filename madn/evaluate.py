@@ -302,14 +302,15 @@ class _Work:
         S = np.uint64(self.rules.squares)
         a = self.sides[f].masks | np.uint64(f) << S
         b = self.sides[g].masks | np.uint64(g) << S
-        sets = np.zeros(len(a) * len(b), np.uint32)
+        sets = np.zeros((len(a), len(b)), np.uint32)
+        movers, others, by_mover = (b, a, sets.T) if player else (a, b, sets)
         if isinstance(chooser, CompiledPlayer):
-            _evaluate.fill(chooser, a, b, player == 1, sets, self.threads)
-            return sets
-        for i, j in np.argwhere(self.sides[f].facing[:, None] & self.sides[g].masks[None, :] == 0).tolist():
-            masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
-            sets[i * len(b) + j] = _taken(chooser, Board.from_masks(*masks, self.rules))
-        return sets
+            _evaluate.fill(chooser, movers, others, by_mover, self.threads)
+            return sets.ravel()
+        free = self.sides[f].facing[:, None] & self.sides[g].masks == 0
+        for i, j in np.argwhere(free.T if player else free).tolist():
+            by_mover[i, j] = _taken(chooser, Board.from_masks(movers[i], others[j], self.rules))
+        return sets.ravel()
 
 
 def _taken(player: Player, board: Board) -> int:

@@ -134,13 +134,11 @@ def _with_duel(solution: "Solution", players: tuple[str, str], facts: dict[str, 
     """Add the result of a duel to the facts; return its rows."""
     from madn.games.pig import best_response, duel
 
-    first, second = (None if player == "best" else _strategy(solution, player) for player in players)
-    if first is None and second is not None:
-        first = best_response(second, solution.threads)
-    elif second is None and first is not None:
-        second = best_response(first, solution.threads)
-    assert first is not None
-    assert second is not None
+    known = {player: _strategy(solution, player) for player in players if player != "best"}
+    first, second = (
+        known[player] if player in known else best_response(known[other], solution.threads)
+        for player, other in (players, players[::-1])
+    )
     result = duel(first, second, solution.threads)
     facts |= {"players": players, **attributes(result, "starting replying average endless")}
     rows = [("", ""), (players[0], f"against {players[1]}")]

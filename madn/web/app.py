@@ -45,14 +45,15 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     """The application that serves these databases; the first is asked where a request names none."""
     limit = Rate(rate)
     interface = Interface({served.name: served for served in databases}, limit)
+    players = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
     routes = [
         Route(f"/api/{name}", handler)
         for name, handler in {
             "position": interface.position,  # first, because it is asked most
             "move": interface.move,
-            "databases": interface.databases,
+            "databases": fixed(tagged(encoded({"databases": [served.facts for served in databases]})), strict=True),
             "layout": interface.layout,
-            "players": interface.players,
+            "players": fixed(tagged(encoded({"players": players})), strict=True),
             "health": interface.health,
             "openapi.json": fixed(tagged(encoded(openapi(databases)))),
         }.items()
@@ -78,10 +79,12 @@ def files() -> dict[str, Handler]:
     return handlers
 
 
-def fixed(answer: Answer, kind: str = "application/json") -> Handler:
-    """A handler that always gives the same answer."""
+def fixed(answer: Answer, kind: str = "application/json", *, strict: bool = False) -> Handler:
+    """A handler that always gives the same answer, with `strict` only to a request without parameters."""
 
     async def handler(request: Request) -> Response:
+        if strict:
+            parameters(request)
         return answered(request, answer, ASK_AGAIN, kind)
 
     return handler
@@ -107,17 +110,6 @@ class Interface:
     def __init__(self, served: Mapping[str, Served], rate: Rate) -> None:
         self.served = served
         self.rate = rate
-
-    async def databases(self, request: Request) -> Response:
-        """What is served."""
-        parameters(request)
-        return answered(request, tagged(encoded({"databases": [s.facts for s in self.served.values()]})), ASK_AGAIN)
-
-    async def players(self, request: Request) -> Response:
-        """Who can choose moves."""
-        parameters(request)
-        listed = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
-        return answered(request, tagged(encoded({"players": listed})), ASK_AGAIN)
 
     async def layout(self, request: Request) -> Response:
         """Where squares are drawn."""
