@@ -24,22 +24,6 @@ cdef struct Option:      # a legal move, and the board that the next player to r
     int64_t id
 
 
-cdef inline int list_options(const GameTables* t, uint64_t own, uint64_t other, int roll, Option* out) noexcept nogil:
-    """The legal moves by ascending start, or the lost turn; returns how many there are."""
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef uint64_t left
-    cdef int j, count = own_moves(t, own, roll, moves)
-    if count == 0:
-        moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
-    for j in range(max(count, 1)):
-        left = other if count == 0 else left_after(t, &moves[j], other)
-        out[j].start, out[j].end, out[j].captures = moves[j].start, moves[j].end, left != other
-        out[j].own = moves[j].after if rolls_again(roll) else left
-        out[j].other = left if rolls_again(roll) else moves[j].after
-        out[j].id = encode(t, out[j].own, out[j].other)
-    return max(count, 1)
-
-
 cdef class Engine:
     """Answers from what a `BlockReader` stores: values, or best moves only.
 
@@ -71,12 +55,29 @@ cdef class Engine:
         return 0
 
     cdef int options(self, uint64_t own, uint64_t other, int roll, Option* out) except -1:
-        """List the moves of a position, which is checked here as the roll is; 0 in a finished game."""
+        """List the legal moves by ascending start, or the lost turn, and return how many; 0 in a finished game.
+
+        Whether it is a position, and a roll, is checked here.
+        """
         cdef const GameTables* t = &self.game.tables
+        cdef OwnMove moves[MAX_CHOICES]
+        cdef uint64_t left
+        cdef int j, count
         self.check(own, other)
         if not 1 <= roll <= DIE:
             raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
-        return 0 if finished(t, own) or finished(t, other) else list_options(t, own, other, roll, out)
+        if finished(t, own) or finished(t, other):
+            return 0
+        count = own_moves(t, own, roll, moves)
+        if count == 0:
+            moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
+        for j in range(max(count, 1)):
+            left = other if count == 0 else left_after(t, &moves[j], other)
+            out[j].start, out[j].end, out[j].captures = moves[j].start, moves[j].end, left != other
+            out[j].own = moves[j].after if rolls_again(roll) else left
+            out[j].other = left if rolls_again(roll) else moves[j].after
+            out[j].id = encode(t, out[j].own, out[j].other)
+        return max(count, 1)
 
     cdef object value(self, int64_t id):
         return self.reader.win(id) if self.table is None else self.table[id]

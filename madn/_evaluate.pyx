@@ -86,9 +86,7 @@ cdef class Component:
             raise ValueError(f"the tables of a side of {n} states do not have its shape")
         if first[0] != 0 or not len(kind) == len(row) == len(end) == first[DIE * n]:
             raise ValueError(f"{len(kind)} kinds, {len(row)} rows and {len(end)} ends for {first[DIE * n]} moves")
-        for i in range(DIE * n):
-            if not 0 <= first[i + 1] - first[i] <= self.pieces:
-                raise ValueError(f"state {i // DIE}, roll {i % DIE + 1}: {first[i + 1] - first[i]} moves")
+        _check_range("moves for a roll", np.diff(side.first), self.pieces + 1)
         for i in range(n):
             if madn_popcount(faced[i]) > self.pieces or turn[i, TOTAL] <= turn[i, AGAIN]:
                 raise ValueError(f"state {i}: not a state with a turn of this game")
@@ -97,10 +95,9 @@ cdef class Component:
         _check_range("end", side.end, 64)
         if len(exits) > MOST_EXITS:
             raise ValueError(f"{len(exits)} finish zones after one, at most {MOST_EXITS} fit")
-        t.size = n
         t.masks, t.facing, t.without = &masks[0], &faced[0], &without[0, 0]
         t.first, t.kind, t.row, t.end = &first[0], &kind[0], &row[0], &end[0]
-        t.turn = &turn[0, 0]
+        t.turn, t.size = &turn[0, 0], n
         for k, (after, again, columns) in enumerate(exits):
             reached = side.row[side.kind == k]
             most = int(reached.max(initial=0))
@@ -184,8 +181,7 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
         if count == 0:
             continue
         taken = (sets >> (BITS * (roll - 1))) & 15
-        number = 0
-        of_roll = 0
+        number, of_roll = 0, 0
         for k in range(count):
             if A.sets != NULL and count > 1 and not (taken >> k) & 1:
                 continue
@@ -223,22 +219,17 @@ cdef void fill_row(const Chooser* chooser, uint64_t own, const uint64_t[::1] oth
         out[row, j] = sets
 
 
-cdef int _check_states(const GameTables* game, const uint64_t[::1] states) except -1:
-    cdef Py_ssize_t i
-    for i in range(len(states)):
-        if states[i] >> (game.squares + game.pieces) or madn_popcount(states[i]) > game.pieces:
-            raise ValueError(f"states[{i}] = {states[i]:#x} is not a side of {game.pieces} pieces")
-    return 0
-
-
 def fill(CompiledPlayer player not None, const uint64_t[::1] movers not None, const uint64_t[::1] others not None,
          uint32_t[:, :] out not None, int threads):
     """The sets of moves a player takes on every state (a whole mask) of its own against every one of the other side."""
     cdef const GameTables* game = &player.game.tables
+    cdef const uint64_t[::1] states
     cdef int64_t i, n = len(movers)
     if out.shape[0] != n or out.shape[1] != len(others) or threads < 1 or game.pieces > BITS:
         raise ValueError(f"{out.shape[0]} x {out.shape[1]} sets for {n} x {len(others)} states, {threads} threads")
-    _check_states(game, movers)
-    _check_states(game, others)
+    for states in (movers, others):
+        for i in range(len(states)):
+            if states[i] >> (game.squares + game.pieces) or madn_popcount(states[i]) > game.pieces:
+                raise ValueError(f"states[{i}] = {states[i]:#x} is not a side of {game.pieces} pieces")
     for i in prange(n, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
         fill_row(&player.chooser, movers[i], others, out, i)

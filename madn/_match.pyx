@@ -22,10 +22,6 @@ cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
     return z ^ (z >> 31)
 
 
-cdef inline uint64_t seeded(uint64_t seed, uint64_t game) noexcept nogil:
-    return mixed(seed + GOLDEN) ^ mixed(game * GOLDEN + 1)
-
-
 cdef inline int drawn(uint64_t* state, int count) noexcept nogil:
     """A number from 0 to count - 1."""
     state[0] += GOLDEN
@@ -43,7 +39,7 @@ cdef struct Play:
 
 cdef inline void begin_game(Play* play, uint64_t own, uint64_t other, uint64_t seed, int64_t number) noexcept nogil:
     play.sides[0], play.sides[1] = own, other
-    play.random = seeded(seed, <uint64_t>number)
+    play.random = mixed(seed + GOLDEN) ^ mixed(<uint64_t>number * GOLDEN + 1)
     play.turn = 0
     play.over = False
 

@@ -183,14 +183,8 @@ class Board:
         move = None if move is None else as_move(move)
         if move is not None and max(move.start or 0, move.end or 0) >= self.rules.goal:
             raise IllegalMoveError(f"{move} leaves the board: its squares are 0 to {self.rules.goal - 1}")
-        return drawing.svg_board(
-            self.own,
-            self.other,
-            self.rules,
-            caption=str(self),
-            flip=flip,
-            mark=None if move is None or move.end is None else (move.start, move.end),
-        )
+        mark = None if move is None or move.end is None else (move.start, move.end)
+        return drawing.svg_board(self.own, self.other, self.rules, caption=str(self), flip=flip, mark=mark)
 
     def _repr_svg_(self) -> str:
         return self.svg()

@@ -227,21 +227,19 @@ def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | N
     return fast or player
 
 
+@dataclass
 class _Work:
     """The components solved so far, and how to solve the next one."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        choosers: tuple[CompiledPlayer | Player | None, CompiledPlayer | Player | None],
-        dtype: type,
-        tolerance: float,
-        threads: int,
-        pairs: list[tuple[int, int]],
-    ) -> None:
-        self.rules, self.choosers, self.dtype, self.threads = rules, choosers, dtype, threads
-        self.tolerance = tolerance
-        self.sides = {f: Side(rules, f) for f in sorted({zone for pair in pairs for zone in pair})}
+    rules: Rules
+    choosers: tuple[CompiledPlayer | Player | None, CompiledPlayer | Player | None]
+    dtype: type
+    tolerance: float
+    threads: int
+    pairs: list[tuple[int, int]]
+
+    def __post_init__(self) -> None:
+        self.sides = {f: Side(self.rules, f) for f in sorted({zone for pair in self.pairs for zone in pair})}
         self.tables = {f: SideTables.of(side) for f, side in self.sides.items()}
         self.values: dict[tuple[int, int], tuple[Matrix, Matrix]] = {}
         self.residual, self.sweeps = 0.0, 0
@@ -252,17 +250,10 @@ class _Work:
         half = 0.5 if self.dtype is np.float64 else 1 << 31
         L: Matrix = np.full(rows.size * columns.size, half, self.dtype)
         R = L.copy()
-        component = _evaluate.Component(
-            self.rules.pieces,
-            self.tables[f],
-            self.tables[g],
-            L,
-            R,
-            [self._exit(zone, g, True) for zone in rows.moves.exits],
-            [self._exit(f, zone, False) for zone in columns.moves.exits],
-            self._sets(0, f, g),
-            self._sets(1, f, g),
-        )
+        row_exits = [self._exit(zone, g, True) for zone in rows.moves.exits]
+        column_exits = [self._exit(f, zone, False) for zone in columns.moves.exits]
+        tables, sets = (self.tables[f], self.tables[g]), (self._sets(0, f, g), self._sets(1, f, g))
+        component = _evaluate.Component(self.rules.pieces, *tables, L, R, row_exits, column_exits, *sets)
         target, sweeps = self.tolerance / 2, 0
         while True:
             change = np.inf

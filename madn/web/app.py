@@ -60,7 +60,10 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     ]
     routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
     routes.append(Route("/api", fixed(tagged(documentation(databases).encode()), TYPES["html"])))
-    routes += [Route("/" if name == "index.html" else f"/{name}", handler) for name, handler in files().items()]
+    # The files of the page are read once: a request can name one of these and nothing else.
+    for file in (resources.files("madn") / "web" / "static").iterdir():
+        handler = fixed(tagged(file.read_bytes()), TYPES[file.name.rpartition(".")[2]])
+        routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", handler))
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, rate=limit)],
@@ -68,15 +71,6 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     )
     app.router.redirect_slashes = False  # an address is one of these, or none
     return app
-
-
-def files() -> dict[str, Handler]:
-    """The files of the page by name, read once: a request can name one of these and nothing else."""
-    handlers = {}
-    for file in (resources.files("madn") / "web" / "static").iterdir():
-        kind = TYPES[file.name.rpartition(".")[2]]
-        handlers[file.name] = fixed(tagged(file.read_bytes()), kind)
-    return handlers
 
 
 def fixed(answer: Answer, kind: str = "application/json", *, strict: bool = False) -> Handler:
