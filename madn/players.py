@@ -9,7 +9,7 @@ probability. Most players are lists of rules, in Python or in a text file (`read
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
@@ -251,20 +251,18 @@ def read_player(path: str | Path) -> RulePlayer:
     return parse_player(read_text(path, InvalidPlayerError), str(path))
 
 
-def find_player(
-    name: str, rules: Rules, database: Database | None = None, players: Mapping[str, Player] = PLAYERS
-) -> Player:
+def find_player(name: str, rules: Rules, database: Database | None = None) -> Player:
     """The player of a name, or of a rule file whose path has a '.' or a '/' in it.
 
     `optimal` queries `database`, which must have these rules; without one the database that comes with the package.
     """
     if "/" in name or "\\" in name or "." in name:
         return read_player(name)
-    if name not in players:
+    if name not in PLAYERS:
         raise InvalidPlayerError(
-            f"there is no player {name[:40]!r}; the players are {', '.join(players)}, or the path of a rule file"
+            f"there is no player {name[:40]!r}; the players are {', '.join(PLAYERS)}, or the path of a rule file"
         )
-    player = players[name]
+    player = PLAYERS[name]
     if isinstance(player, OptimalPlayer):
         player = player if database is None else OptimalPlayer(database)
         if player.database.rules != rules:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from madn.cli.options import check_output_file, memory_bytes
-from madn.cli.output import attributes, cantstop_game, columns, duration, json_option, percent, plural, show
+from madn.cli.output import Rows, attributes, cantstop_game, columns, duration, json_option, percent, plural, show
 from madn.cli.progress import ProgressBar
 from madn.errors import RulesMismatchError
 
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from madn.games.cantstop import Solution
     from madn.games.cantstop.store import Database
 
-Rows = list[tuple[str, str]]
-RULES = {"sides": 3, "shortest": 3, "difference": 2, "to_win": 3}
+RULES = ("sides", "shortest", "difference", "to_win")
 
 
 @click.command()
@@ -79,7 +78,7 @@ def _solved(wanted: dict[str, Any]) -> "tuple[Solution, dict[str, Any], Rows]":
     from madn.store import check_writable
 
     out, rule = wanted["out"], wanted["rule"]
-    game = CantStop(**{name: value if wanted[name] is None else wanted[name] for name, value in RULES.items()})
+    game = CantStop(**{name: wanted[name] for name in RULES if wanted[name] is not None})
     if wanted["position"]:
         Position.parse(wanted["position"], game)
     if wanted["roll"]:
@@ -106,8 +105,7 @@ def _solved(wanted: dict[str, Any]) -> "tuple[Solution, dict[str, Any], Rows]":
     if rule is not None:
         with ProgressBar("the rule of 28") as bar:
             ruled = solve(game, rule=rule, progress=bar, **{**settings, "checkpoint": None})
-        facts["rule"] = _rule(solution, ruled)
-        rows += _rule_rows(facts["rule"])
+        rows += _with_rule(solution, ruled, facts)
     return solution, facts, rows
 
 
@@ -126,27 +124,17 @@ def _described(source: "Solution | Database", seconds: float | None) -> tuple[di
     return facts, rows
 
 
-def _rule(best: "Solution", ruled: "Solution") -> dict[str, Any]:
-    """What the rule of 28 loses against best play, moving first and moving second."""
+def _with_rule(best: "Solution", ruled: "Solution", facts: dict[str, Any]) -> Rows:
+    """Add what the rule of 28 loses against best play, moving first and moving second; return its rows."""
     from madn.games.cantstop.rule28 import chances
 
     first, second = chances(ruled)
-    return {
-        "points": ruled.rule,
-        "first": first,
-        "second": second,
-        "loss_first": best.first_player - first,
-        "loss_second": 1 - best.first_player - second,
-    }
-
-
-def _rule_rows(rule: dict[str, Any]) -> Rows:
+    loss = {"first": best.first_player - first, "second": 1 - best.first_player - second}
+    facts["rule"] = {"points": ruled.rule, "first": first, "second": second}
+    facts["rule"] |= {f"loss_{who}": lost for who, lost in loss.items()}
     return [
-        (
-            f"rule of {rule['points']}",
-            f"wins {percent(rule[who])} moving {who}, {percent(rule[f'loss_{who}'])} less than best play",
-        )
-        for who in ("first", "second")
+        (f"rule of {ruled.rule}", f"wins {percent(wins)} moving {who}, {percent(loss[who])} less than best play")
+        for who, wins in (("first", first), ("second", second))
     ]
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+Rows = list[tuple[str, str]]  # of a table: what, and how much
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 

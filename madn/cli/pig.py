@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from madn.cli.output import attributes, columns, duration, json_option, percent, plural, show
+from madn.cli.output import Rows, attributes, columns, duration, json_option, percent, plural, show
 from madn.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from madn.games.pig import Pig, Solution, Strategy
 
 VARIANTS = ("classic", "exact", "difference")
-Rows = list[tuple[str, str]]
 State = tuple[int, int, int]
 
 
