@@ -56,11 +56,9 @@ def by_race(rules: Rules, wins: Wins) -> Guess:
     What the dice add to a walk spreads with the root of its length, so a lead counts in roots of what is left to walk.
     The log odds are fitted as a curve of that lead, with a little for having the turn.
     """
-    game = Game(rules)
-    own, other = game.unrank_many(np.arange(game.positions))
-    here = open_positions(own, other, rules)
-    values = np.asarray(wins, np.float64)[here]
-    terms = _race_terms(distances(own[here], rules), distances(other[here], rules))
+    ids, own, other = map(np.concatenate, zip(*open_positions(Game(rules)), strict=True))
+    values = np.asarray(wins, np.float64)[ids]
+    terms = _race_terms(own, other)
     fitted, *_ = np.linalg.lstsq(terms, np.log(values / (1 - values)), rcond=None)
 
     def guess(own: Distances, other: Distances) -> Wins:

@@ -24,22 +24,6 @@ cdef struct Option:      # a legal move, and the board that the next player to r
     int64_t id
 
 
-cdef inline int list_options(const GameTables* t, uint64_t own, uint64_t other, int roll, Option* out) noexcept nogil:
-    """The legal moves by ascending start, or the lost turn; returns how many there are."""
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef uint64_t left
-    cdef int j, count = own_moves(t, own, roll, moves)
-    if count == 0:
-        moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
-    for j in range(max(count, 1)):
-        left = other if count == 0 else left_after(t, &moves[j], other)
-        out[j].start, out[j].end, out[j].captures = moves[j].start, moves[j].end, left != other
-        out[j].own = moves[j].after if rolls_again(roll) else left
-        out[j].other = left if rolls_again(roll) else moves[j].after
-        out[j].id = encode(t, out[j].own, out[j].other)
-    return max(count, 1)
-
-
 cdef class Engine:
     """Answers from what a `BlockReader` stores: values, or best moves only.
 
@@ -70,15 +54,39 @@ cdef class Engine:
             self.game.rank(own, other)    # raises, and says why
         return 0
 
-    cdef inline bint over(self, uint64_t own, uint64_t other) noexcept:
-        return finished(&self.game.tables, own) or finished(&self.game.tables, other)
+    cdef int options(self, uint64_t own, uint64_t other, int roll, Option* out) except -1:
+        """List the legal moves by ascending start, or the lost turn, and return how many; 0 in a finished game.
+
+        Whether it is a position, and a roll, is checked here.
+        """
+        cdef const GameTables* t = &self.game.tables
+        cdef OwnMove moves[MAX_CHOICES]
+        cdef uint64_t left
+        cdef int j, count
+        self.check(own, other)
+        if not 1 <= roll <= DIE:
+            raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
+        if finished(t, own) or finished(t, other):
+            return 0
+        count = own_moves(t, own, roll, moves)
+        if count == 0:
+            moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
+        for j in range(max(count, 1)):
+            left = other if count == 0 else left_after(t, &moves[j], other)
+            out[j].start, out[j].end, out[j].captures = moves[j].start, moves[j].end, left != other
+            out[j].own = moves[j].after if rolls_again(roll) else left
+            out[j].other = left if rolls_again(roll) else moves[j].after
+            out[j].id = encode(t, out[j].own, out[j].other)
+        return max(count, 1)
 
     cdef object value(self, int64_t id):
         return self.reader.win(id) if self.table is None else self.table[id]
 
-    cdef int rank(self, int64_t id, int roll, const Option* options, int count, double* wins) except -1:
+    cdef int rank(self, uint64_t own, uint64_t other, int roll, const Option* options, int count,
+                  double* wins) except -1:
         """Fill in the mover's chances, unless only best moves are stored; return the number of the best move."""
         cdef int j, best
+        cdef int64_t id
         for j in range(count if self.values else 0):
             wins[j] = self.value(options[j].id)
             if not rolls_again(roll):
@@ -87,18 +95,21 @@ cdef class Engine:
             return 0
         if self.values:
             return best_option(wins, count, self.tie)
+        id = encode(&self.game.tables, own, other)
         best = choice(self.reader.choices(id), roll)
         if best >= count:
             raise ValueError(f"position {id}, roll {roll}: stored move {best} of {count} legal ones")
         return best
 
-    cdef list ordered(self, uint64_t own, uint64_t other, int64_t id, int roll):
-        """The moves of an open position, best first."""
+    cpdef list moves(self, uint64_t own, uint64_t other, int roll):
+        """Every legal move of one roll, best first; none in a finished game."""
         cdef Option options[MAX_CHOICES]
         cdef double wins[MAX_CHOICES]
         cdef int order[MAX_CHOICES]
-        cdef int j, k, count = list_options(&self.game.tables, own, other, roll, options)
-        order[0] = self.rank(id, roll, options, count, wins)
+        cdef int j, k, count = self.options(own, other, roll, options)
+        if count == 0:
+            return []
+        order[0] = self.rank(own, other, roll, options, count, wins)
         k = 1
         for j in range(count - 1, -1, -1):
             if j != order[0]:
@@ -125,36 +136,16 @@ cdef class Engine:
         """(start, end, captures) of the best move, None in a finished game; a forced move needs no look-up."""
         cdef Option options[MAX_CHOICES]
         cdef double wins[MAX_CHOICES]
-        cdef int best = 0, count
-        self.check(own, other)
-        check_roll(roll)
-        if self.over(own, other):
+        cdef int best = 0, count = self.options(own, other, roll, options)
+        if count == 0:
             return None
-        count = list_options(&self.game.tables, own, other, roll, options)
         if count > 1:
-            best = self.rank(encode(&self.game.tables, own, other), roll, options, count, wins)
+            best = self.rank(own, other, roll, options, count, wins)
         return options[best].start, options[best].end, options[best].captures
-
-    def moves(self, uint64_t own, uint64_t other, int roll):
-        """Every legal move of one roll, best first; none in a finished game."""
-        self.check(own, other)
-        check_roll(roll)
-        if self.over(own, other):
-            return []
-        return self.ordered(own, other, encode(&self.game.tables, own, other), roll)
 
     def analyse(self, uint64_t own, uint64_t other):
         """The winning probability before the roll, and the moves of all rolls; no rolls in a finished game."""
         cdef int roll
-        self.check(own, other)
-        cdef int64_t id = encode(&self.game.tables, own, other)
-        rolls = []
-        if not self.over(own, other):
-            rolls = [self.ordered(own, other, id, roll) for roll in range(1, DIE + 1)]
-        return self.value(id) if self.values else None, rolls
-
-
-cdef int check_roll(int roll) except -1:
-    if not 1 <= roll <= DIE:
-        raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
-    return 0
+        rolls = [self.moves(own, other, roll) for roll in range(1, DIE + 1)]
+        win = self.value(encode(&self.game.tables, own, other)) if self.values else None
+        return win, rolls if rolls[0] else []

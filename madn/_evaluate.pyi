@@ -27,9 +27,8 @@ class Component:
 
 def fill(
     player: CompiledPlayer,
-    a_states: NDArray[np.uint64],
-    b_states: NDArray[np.uint64],
-    column_moves: bool,
+    movers: NDArray[np.uint64],
+    others: NDArray[np.uint64],
     out: NDArray[np.uint32],
     threads: int,
 ) -> None: ...

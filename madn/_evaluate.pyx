@@ -6,13 +6,14 @@ probability that A wins with A to move, R[a][b] with B to move. A player is a se
 taken with equal probability; without such sets it takes the best move against the other.
 """
 
+import numpy as np
+
 from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from madn._core cimport DIE, MAX_CHOICES, GameTables, OwnMove, facing, madn_popcount, own_moves, rolls_again
-from madn._players cimport Chooser, CompiledPlayer, choices
+from madn._players cimport Chooser, CompiledPlayer, Values, choices, load, values_of
 
 cdef enum:
     MOST_EXITS = 32
@@ -23,17 +24,6 @@ cdef enum:
     WAIT = 2
     AGAIN = 3
 
-cdef double STEP = 2.0 ** -32
-
-
-cdef struct Values:      # a matrix of doubles, or of 32-bit multiples of 2^-32
-    double* fine
-    uint32_t* coarse
-
-
-cdef inline double load(const Values* values, int64_t at) noexcept nogil:
-    return values.fine[at] if values.fine != NULL else values.coarse[at] * STEP
-
 
 cdef inline void store(const Values* values, int64_t at, double win) noexcept nogil:
     if values.fine != NULL:
@@ -41,21 +31,6 @@ cdef inline void store(const Values* values, int64_t at, double win) noexcept no
     else:
         win = win * 4294967296.0 + 0.5
         values.coarse[at] = <uint32_t>(win if win < 4294967295.0 else 4294967295.0)
-
-
-cdef Values values_of(array):
-    """The values in a numpy array."""
-    cdef Values values
-    cdef double[::1] fine
-    cdef uint32_t[::1] coarse
-    values.fine, values.coarse = NULL, NULL
-    if array.dtype.itemsize == 8:
-        fine = array
-        values.fine = &fine[0]
-    else:
-        coarse = array
-        values.coarse = &coarse[0]
-    return values
 
 
 cdef struct Table:       # one side
@@ -80,6 +55,7 @@ cdef class Component:
     cdef int pieces
     cdef readonly int64_t columns
     cdef list arrays             # what the pointers point into
+    cdef double[::1] change      # of each row in the last sweep
 
     def __cinit__(self, int pieces, a, b, L, R, a_exits, b_exits, a_sets, b_sets):
         cdef int64_t rows = len(a.masks), columns = len(b.masks)
@@ -88,7 +64,7 @@ cdef class Component:
         if not len(L) == len(R) == rows * columns or L.dtype != R.dtype:
             raise ValueError(f"{len(L)} and {len(R)} values for {rows} times {columns} states")
         self.pieces, self.columns = pieces, columns
-        self.arrays = [L, R]
+        self.arrays, self.change = [L, R], np.empty(rows)
         self.L, self.R = values_of(L), values_of(R)
         self._table(&self.a, a, [(R, L, columns), *a_exits], a_sets, columns, True)
         self._table(&self.b, b, [(L, R, columns), *b_exits], b_sets, rows, False)
@@ -110,9 +86,7 @@ cdef class Component:
             raise ValueError(f"the tables of a side of {n} states do not have its shape")
         if first[0] != 0 or not len(kind) == len(row) == len(end) == first[DIE * n]:
             raise ValueError(f"{len(kind)} kinds, {len(row)} rows and {len(end)} ends for {first[DIE * n]} moves")
-        for i in range(DIE * n):
-            if not 0 <= first[i + 1] - first[i] <= self.pieces:
-                raise ValueError(f"state {i // DIE}, roll {i % DIE + 1}: {first[i + 1] - first[i]} moves")
+        _check_range("moves for a roll", np.diff(side.first), self.pieces + 1)
         for i in range(n):
             if madn_popcount(faced[i]) > self.pieces or turn[i, TOTAL] <= turn[i, AGAIN]:
                 raise ValueError(f"state {i}: not a state with a turn of this game")
@@ -121,10 +95,9 @@ cdef class Component:
         _check_range("end", side.end, 64)
         if len(exits) > MOST_EXITS:
             raise ValueError(f"{len(exits)} finish zones after one, at most {MOST_EXITS} fit")
-        t.size = n
         t.masks, t.facing, t.without = &masks[0], &faced[0], &without[0, 0]
         t.first, t.kind, t.row, t.end = &first[0], &kind[0], &row[0], &end[0]
-        t.turn = &turn[0, 0]
+        t.turn, t.size = &turn[0, 0], n
         for k, (after, again, columns) in enumerate(exits):
             reached = side.row[side.kind == k]
             most = int(reached.max(initial=0))
@@ -150,15 +123,10 @@ cdef class Component:
         cdef double most = 0
         if not 0 <= begin <= end <= self.a.size or threads < 1:
             raise ValueError(f"rows {begin} to {end} of {self.a.size} on {threads} threads")
-        cdef double* change = <double*>calloc(max(end - begin, 1), sizeof(double))
-        if change == NULL:
-            raise MemoryError
-        with nogil:
-            for i in prange(begin, end, num_threads=threads, schedule="dynamic", chunksize=4):
-                change[i - begin] = pass_row(&self.a, &self.b, &self.L, &self.R, self.pieces, i, examine)
-        for i in range(end - begin):
-            most = max(most, change[i])
-        free(change)
+        for i in prange(begin, end, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
+            self.change[i] = pass_row(&self.a, &self.b, &self.L, &self.R, self.pieces, i, examine)
+        for i in range(begin, end):
+            most = max(most, self.change[i])
         return most
 
 
@@ -195,35 +163,17 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
     return most
 
 
-cdef inline double chosen(const double* values, int count, uint32_t taken, bint best, bint largest) noexcept nogil:
-    """The mean of the values that are taken, or the largest or smallest of all."""
-    cdef double total = 0
-    cdef int k, number = 0
-    if count == 1:
-        return values[0]
-    if best:
-        total = values[0]
-        for k in range(1, count):
-            total = max(total, values[k]) if largest else min(total, values[k])
-        return total
-    for k in range(count):
-        if (taken >> k) & 1:
-            total += values[k]
-            number += 1
-    return total / number
-
-
 cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at,
                                bint rows) noexcept nogil:
     """The sum over the rolls with a move of the row player's chance after what the mover A takes on its state a.
 
     With `rows` the mover is the row player, who makes it large, otherwise the column player, who makes it small.
+    What A takes is the mean over its set of moves, or without sets the best of all.
     """
-    cdef double values[MAX_CHOICES]
-    cdef double total = 0
+    cdef double total = 0, value, of_roll
     cdef uint64_t foes = B.facing[b]
     cdef uint32_t sets = A.sets[at] if A.sets != NULL else 0, taken
-    cdef int roll, k, count, end, kind
+    cdef int roll, k, count, number, end, kind
     cdef int64_t o, other, cell
     for roll in range(1, DIE + 1):
         o = A.first[DIE * a + roll - 1]
@@ -231,6 +181,7 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
         if count == 0:
             continue
         taken = (sets >> (BITS * (roll - 1))) & 15
+        number, of_roll = 0, 0
         for k in range(count):
             if A.sets != NULL and count > 1 and not (taken >> k) & 1:
                 continue
@@ -238,51 +189,47 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
             if (foes >> end) & 1:
                 other = B.without[b * P + madn_popcount(foes & ((<uint64_t>1 << end) - 1))]
             cell = A.row[o + k] * A.columns[kind] + other if rows else other * A.columns[kind] + A.row[o + k]
-            values[k] = load(&A.to[rolls_again(roll)][kind], cell)
-        total += chosen(values, count, taken, A.sets == NULL, rows)
+            value = load(&A.to[rolls_again(roll)][kind], cell)
+            number += 1
+            if number == 1:
+                of_roll = value
+            elif A.sets != NULL:
+                of_roll += value
+            else:
+                of_roll = max(of_roll, value) if rows else min(of_roll, value)
+        total += of_roll / number if A.sets != NULL and number > 1 else of_roll
     return total
 
 
-cdef void fill_row(const Chooser* chooser, const uint64_t* movers, const uint64_t* others, int64_t a, int64_t n,
-                   bint column_moves, uint32_t* out) noexcept nogil:
-    """The sets of moves of one row of pairs of states."""
-    cdef const GameTables* game = chooser.game
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef int64_t b
-    cdef uint64_t own, other
+cdef void fill_row(const Chooser* chooser, uint64_t own, const uint64_t[::1] others, uint32_t[:, :] out,
+                   int64_t row) noexcept nogil:
+    """The sets of moves of one state of the mover against every state of the other side."""
+    cdef OwnMove moves[DIE][MAX_CHOICES]
+    cdef int count[DIE]
+    cdef int64_t j
     cdef uint32_t sets
-    cdef int roll, count
-    for b in range(n):
-        own, other = movers[b if column_moves else a], others[a if column_moves else b]
+    cdef int r
+    for r in range(DIE):
+        count[r] = own_moves(chooser.game, own, r + 1, moves[r])
+    for j in range(others.shape[0]):
         sets = 0
-        if not facing(game, own) & other:
-            for roll in range(1, DIE + 1):
-                count = own_moves(game, own, roll, moves)
-                if count:
-                    sets |= choices(chooser, other, roll, moves, count) << (BITS * (roll - 1))
-        out[a * n + b] = sets
+        for r in range(DIE if not facing(chooser.game, own) & others[j] else 0):
+            if count[r]:
+                sets |= choices(chooser, others[j], r + 1, moves[r], count[r]) << (BITS * r)
+        out[row, j] = sets
 
 
-cdef int _check_states(const GameTables* game, const uint64_t[::1] states) except -1:
-    cdef Py_ssize_t i
-    for i in range(len(states)):
-        if states[i] >> (game.squares + game.pieces) or madn_popcount(states[i]) > game.pieces:
-            raise ValueError(f"states[{i}] = {states[i]:#x} is not a side of {game.pieces} pieces")
-    return 0
-
-
-def fill(CompiledPlayer player not None, const uint64_t[::1] a_states not None, const uint64_t[::1] b_states not None,
-         bint column_moves, uint32_t[::1] out not None, int threads):
-    """The sets of moves a player takes on every pair of states (whole masks), as the row or the column player."""
+def fill(CompiledPlayer player not None, const uint64_t[::1] movers not None, const uint64_t[::1] others not None,
+         uint32_t[:, :] out not None, int threads):
+    """The sets of moves a player takes on every state (a whole mask) of its own against every one of the other side."""
     cdef const GameTables* game = &player.game.tables
-    cdef int64_t a, rows = len(a_states), n = len(b_states)
-    if len(out) != rows * n or rows == 0 or n == 0 or threads < 1 or game.pieces > BITS:
-        raise ValueError(f"{len(out)} sets for {rows} times {n} states, {threads} threads")
-    _check_states(game, a_states)
-    _check_states(game, b_states)
-    cdef const uint64_t* movers = &b_states[0] if column_moves else &a_states[0]
-    cdef const uint64_t* others = &a_states[0] if column_moves else &b_states[0]
-    cdef const Chooser* chooser = &player.chooser
-    with nogil:
-        for a in prange(rows, num_threads=threads, schedule="dynamic", chunksize=4):
-            fill_row(chooser, movers, others, a, n, column_moves, &out[0])
+    cdef const uint64_t[::1] states
+    cdef int64_t i, n = len(movers)
+    if out.shape[0] != n or out.shape[1] != len(others) or threads < 1 or game.pieces > BITS:
+        raise ValueError(f"{out.shape[0]} x {out.shape[1]} sets for {n} x {len(others)} states, {threads} threads")
+    for states in (movers, others):
+        for i in range(len(states)):
+            if states[i] >> (game.squares + game.pieces) or madn_popcount(states[i]) > game.pieces:
+                raise ValueError(f"states[{i}] = {states[i]:#x} is not a side of {game.pieces} pieces")
+    for i in prange(n, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
+        fill_row(&player.chooser, movers[i], others, out, i)

@@ -2,11 +2,10 @@
 
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, OwnMove, finished, is_position, left_after, madn_high_product, madn_popcount, own_moves,
-    rolls_again,
+    DIE, MAX_CHOICES, OwnMove, finished, is_position, left_after, madn_high_product, madn_lowest, madn_popcount,
+    own_moves, rolls_again,
 )
 from madn._players cimport Chooser, CompiledPlayer, choices
 
@@ -21,10 +20,6 @@ cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
     z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9ull
     z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EBull
     return z ^ (z >> 31)
-
-
-cdef inline uint64_t seeded(uint64_t seed, uint64_t game) noexcept nogil:
-    return mixed(seed + GOLDEN) ^ mixed(game * GOLDEN + 1)
 
 
 cdef inline int drawn(uint64_t* state, int count) noexcept nogil:
@@ -42,11 +37,18 @@ cdef struct Play:
     bint over
 
 
+cdef inline void begin_game(Play* play, uint64_t own, uint64_t other, uint64_t seed, int64_t number) noexcept nogil:
+    play.sides[0], play.sides[1] = own, other
+    play.random = mixed(seed + GOLDEN) ^ mixed(<uint64_t>number * GOLDEN + 1)
+    play.turn = 0
+    play.over = False
+
+
 cdef inline void ply(Play* play, const Chooser** players) noexcept nogil:
     """Roll, choose, move."""
     cdef OwnMove moves[MAX_CHOICES]
     cdef uint64_t own = play.sides[play.turn], other = play.sides[1 - play.turn]
-    cdef int roll = drawn(&play.random, DIE) + 1, n, count, skip
+    cdef int roll = drawn(&play.random, DIE) + 1, n
     cdef uint32_t taken
     n = own_moves(players[0].game, own, roll, moves)
     play.roll = roll
@@ -54,13 +56,9 @@ cdef inline void ply(Play* play, const Chooser** players) noexcept nogil:
     if n:
         taken = choices(players[play.turn], other, roll, moves, n)
         if taken & (taken - 1):
-            count = madn_popcount(taken)
-            for _ in range(drawn(&play.random, count)):
+            for _ in range(drawn(&play.random, madn_popcount(taken))):
                 taken &= taken - 1
-        skip = 0
-        while not (taken >> skip) & 1:
-            skip += 1
-        play.move = moves[skip]
+        play.move = moves[madn_lowest(taken)]
         play.sides[play.turn] = play.move.after
         play.sides[1 - play.turn] = left_after(players[0].game, &play.move, other)
         play.over = finished(players[0].game, play.move.after)
@@ -73,20 +71,19 @@ cdef struct Count:
     int64_t plies
 
 
-cdef void play_block(const Chooser** players, uint64_t own, uint64_t other, uint64_t seed,
-                     int64_t begin, int64_t end, Count* count) noexcept nogil:
+cdef Count play_block(const Chooser** players, uint64_t own, uint64_t other, uint64_t seed,
+                      int64_t begin, int64_t end) noexcept nogil:
     cdef Play play
+    cdef Count count
     cdef int64_t g
+    count.wins, count.plies = 0, 0
     for g in range(begin, end):
-        play.sides[0] = own
-        play.sides[1] = other
-        play.random = seeded(seed, <uint64_t>g)
-        play.turn = 0
-        play.over = False
+        begin_game(&play, own, other, seed, g)
         while not play.over:
             ply(&play, players)
             count.plies += 1
         count.wins += play.turn == 0
+    return count
 
 
 def _check(CompiledPlayer first, CompiledPlayer second, uint64_t own, uint64_t other):
@@ -103,24 +100,15 @@ def play_many(CompiledPlayer first not None, CompiledPlayer second not None, uin
     _check(first, second, own, other)
     if not 0 <= begin <= end or threads < 1:
         raise ValueError(f"games {begin} to {end} on {threads} threads")
-    cdef int64_t blocks = (end - begin + BLOCK - 1) // BLOCK, k
+    cdef int64_t blocks = (end - begin + BLOCK - 1) // BLOCK, k, wins = 0, plies = 0
     cdef const Chooser* players[2]
     players[0], players[1] = &first.chooser, &second.chooser
     cdef const Chooser** pair = players
-    cdef Count* counts = <Count*>calloc(max(blocks, 1), sizeof(Count))
-    if counts == NULL:
-        raise MemoryError
-    cdef int64_t wins = 0, plies = 0
-    try:
-        with nogil:
-            for k in prange(blocks, num_threads=threads, schedule="dynamic"):
-                play_block(pair, own, other, seed, begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK),
-                           &counts[k])
-        for k in range(blocks):
-            wins += counts[k].wins
-            plies += counts[k].plies
-    finally:
-        free(counts)
+    cdef Count count
+    for k in prange(blocks, num_threads=threads, schedule="dynamic", nogil=True):
+        count = play_block(pair, own, other, seed, begin + k * BLOCK, min(end, begin + (k + 1) * BLOCK))
+        wins += count.wins
+        plies += count.plies
     return wins, plies
 
 
@@ -131,11 +119,7 @@ def play_one(CompiledPlayer first not None, CompiledPlayer second not None, uint
     cdef const Chooser* players[2]
     cdef Play play
     players[0], players[1] = &first.chooser, &second.chooser
-    play.sides[0] = own
-    play.sides[1] = other
-    play.random = seeded(seed, <uint64_t>number)
-    play.turn = 0
-    play.over = False
+    begin_game(&play, own, other, seed, number)
     plies = []
     while not play.over:
         ply(&play, players)

@@ -26,14 +26,25 @@ cdef enum:            # in the order of madn.features.FEATURES
     SEEMING_PASSING
     FEATURE_COUNT
 
+cdef struct Values:      # winning probabilities: doubles, or 32-bit multiples of 2^-32; or none
+    double* fine
+    uint32_t* coarse
+
+
+cdef inline double load(const Values* values, int64_t at) noexcept nogil:
+    return values.fine[at] if values.fine != NULL else values.coarse[at] * 2.0 ** -32
+
+
+cdef Values values_of(array)
+
+
 cdef struct Chooser:
     int count                      # rules
     int8_t feature[MOST_RULES]
     int8_t sign[MOST_RULES]        # 1 prefers, -1 avoids
     bint draws                     # every move that is left, or only the one furthest along
     const GameTables* game
-    const double* values           # by ID (one of the two): takes the best move, without rules
-    const uint32_t* coarse         # multiples of 2^-32
+    Values values                  # by ID: takes the best move, without rules
     double tie                     # values that differ by no more than this are equal
 
 
@@ -105,7 +116,7 @@ cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t o
     """The mover's winning probability after a move, from the table of values."""
     cdef uint64_t left = left_after(c.game, move, other)
     cdef int64_t id = encode(c.game, move.after, left) if rolls_again(roll) else encode(c.game, left, move.after)
-    cdef double win = c.values[id] if c.values != NULL else c.coarse[id] * 2.0 ** -32
+    cdef double win = load(&c.values, id)
     return win if rolls_again(roll) else 1 - win
 
 
@@ -117,7 +128,7 @@ cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const O
     cdef double wins[MAX_CHOICES]
     if n < 2:
         return 1
-    if c.values != NULL or c.coarse != NULL:
+    if c.values.fine != NULL or c.values.coarse != NULL:
         for k in range(n):
             wins[k] = value_after(c, &moves[k], other, roll)
         return <uint32_t>1 << best_option(wins, n, c.tie)

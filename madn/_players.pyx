@@ -11,6 +11,21 @@ RULES = MOST_RULES
 FEATURES = FEATURE_COUNT
 
 
+cdef Values values_of(array):
+    """The values in a numpy array; whoever keeps them keeps the array."""
+    cdef Values values
+    cdef double[::1] fine
+    cdef uint32_t[::1] coarse
+    values.fine, values.coarse = NULL, NULL
+    if array.dtype.itemsize == 8:
+        fine = array
+        values.fine = &fine[0]
+    else:
+        coarse = array
+        values.coarse = &coarse[0]
+    return values
+
+
 cdef class CompiledPlayer:
     """A player of a game: rules, or with `values` the best move.
 
@@ -19,8 +34,6 @@ cdef class CompiledPlayer:
     """
 
     def __cinit__(self, Game game not None, rules=(), bint draws=False, values=None, double tie=0.0):
-        cdef const double[::1] fine
-        cdef const uint32_t[::1] coarse
         memset(&self.chooser, 0, sizeof(Chooser))
         if len(rules) > MOST_RULES:
             raise ValueError(f"{len(rules)} rules are more than {MOST_RULES}")
@@ -39,13 +52,7 @@ cdef class CompiledPlayer:
             shape = getattr(values, "shape", type(values).__name__)
             raise ValueError(f"values: {shape}, expected an array of {game.tables.positions}, one for each position")
         self.chooser.tie = tie
-        if values.dtype == np.float64:
-            fine = values
-            self.chooser.values = &fine[0]
-        else:
-            coarse = values
-            self.chooser.coarse = &coarse[0]
-        self.values = values
+        self.chooser.values, self.values = values_of(values), values
 
     def choices(self, uint64_t own, uint64_t other, int roll):
         """The moves taken on a board, as (start, end) with -1 for the box; none for a lost roll or a finished game."""

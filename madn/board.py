@@ -40,7 +40,10 @@ class Move:
             raise IllegalMoveError("a move without an end is a pass: it has no start and captures nothing")
         for name, square in (("start", self.start), ("end", self.end)):
             if square is not None:
-                object.__setattr__(self, name, _move_square(square, name))
+                number = _whole(square)
+                if number is None or not 0 <= number < SQUARE_NUMBERS:
+                    raise IllegalMoveError(f"the {name} of a move cannot be {_shown(square)}; it is a square")
+                object.__setattr__(self, name, number)
 
     @classmethod
     def parse(cls, text: str) -> "Move":
@@ -91,7 +94,7 @@ class Board:
                     f"both sides hold the same square: {square} of the own side is "
                     f"{rules.opposite(square)} of the other side"
                 )
-        if _finished(own, rules) and _finished(other, rules):
+        if rules.finished(own) and rules.finished(other):
             raise InvalidBoardError("both sides have finished; a game has one winner")
 
     @classmethod
@@ -107,9 +110,7 @@ class Board:
         sides = text.split("/")
         if len(sides) != 2:
             raise InvalidBoardError(f"board {_shown(text)}: write OWN/OTHER with one '/', like '3,17/0'")
-        own = _parse_side(sides[0], "own", rules)
-        other = _parse_side(sides[1], "other", rules)
-        board = cls(own, other, rules)
+        board = cls(_parse_side(sides[0], "own", rules), _parse_side(sides[1], "other", rules), rules)
         if str(board) != text:
             raise InvalidBoardError(f"board {_shown(text)}: squares must ascend; write it '{board}'")
         return board
@@ -132,9 +133,9 @@ class Board:
     @property
     def winner(self) -> Literal["own", "other"] | None:
         """The side that has all its pieces in its finish zone, or None while the game goes on."""
-        if _finished(self.own, self.rules):
+        if self.rules.finished(self.own):
             return "own"
-        return "other" if _finished(self.other, self.rules) else None
+        return "other" if self.rules.finished(self.other) else None
 
     def legal_moves(self, roll: SupportsIndex) -> tuple[Move, ...]:
         """All legal moves for this roll, by ascending start; one pass if there is none.
@@ -182,14 +183,8 @@ class Board:
         move = None if move is None else as_move(move)
         if move is not None and max(move.start or 0, move.end or 0) >= self.rules.goal:
             raise IllegalMoveError(f"{move} leaves the board: its squares are 0 to {self.rules.goal - 1}")
-        return drawing.svg_board(
-            self.own,
-            self.other,
-            self.rules,
-            caption=str(self),
-            flip=flip,
-            mark=None if move is None or move.end is None else (move.start, move.end),
-        )
+        mark = None if move is None or move.end is None else (move.start, move.end)
+        return drawing.svg_board(self.own, self.other, self.rules, caption=str(self), flip=flip, mark=mark)
 
     def _repr_svg_(self) -> str:
         return self.svg()
@@ -209,10 +204,6 @@ def as_board(board: Board | str, rules: Rules = STANDARD) -> Board:
 def as_move(move: Move | str) -> Move:
     """A move, or the move of a text."""
     return move if isinstance(move, Move) else Move.parse(move)
-
-
-def _finished(side: tuple[int, ...], rules: Rules) -> bool:
-    return len(side) == rules.pieces and side[0] >= rules.squares
 
 
 def _side(squares: Iterable[SupportsIndex], name: str, rules: Rules) -> tuple[int, ...]:
@@ -273,13 +264,6 @@ def _board_square(square: SupportsIndex, name: str) -> int:
     number = _whole(square)
     if number is None:
         raise InvalidBoardError(f"{name} side: {_shown(square)} is not a square")
-    return number
-
-
-def _move_square(square: SupportsIndex, name: str) -> int:
-    number = _whole(square)
-    if number is None or not 0 <= number < SQUARE_NUMBERS:
-        raise IllegalMoveError(f"the {name} of a move cannot be {_shown(square)}; it is a square")
     return number
 
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import Path
-from types import TracebackType
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -20,7 +19,6 @@ from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, open_reader
 from madn.store.records import CATALOGUE, SUMS
 
-Masks = tuple[int, int]
 Option = tuple[int, int, bool, int, int, float | None]  # a move as the engine gives it
 MEASURED = ("decisions", "max_loss", "max_loss_board", "mean_loss")
 EMBEDDED = "two-pieces"  # the directory of the small database inside the package, in madn/data
@@ -111,9 +109,7 @@ class Database:
     def __enter__(self) -> "Database":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -189,7 +185,7 @@ class Database:
             "provenance": catalogue.provenance,
         }
 
-    def _masks(self, board: Board | str) -> Masks:
+    def _masks(self, board: Board | str) -> tuple[int, int]:
         board = as_board(board, self._rules)
         if board.rules != self._rules:
             raise RulesMismatchError(

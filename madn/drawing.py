@@ -90,12 +90,8 @@ def layout(rules: Rules) -> Layout:
     def side(path: list[Cell], box: list[Cell]) -> Side:
         return Side(tuple((x - x0, y - y0) for x, y in path), tuple((x - x0, y - y0) for x, y in box))
 
-    return Layout(
-        x1 - x0 + 1,
-        y1 - y0 + 1,
-        bottom=side(path, box),
-        top=side([turned(cell) for cell in path], [turned(cell) for cell in box]),
-    )
+    top = side([turned(cell) for cell in path], [turned(cell) for cell in box])
+    return Layout(x1 - x0 + 1, y1 - y0 + 1, bottom=side(path, box), top=top)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,22 +110,14 @@ def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool
 
     Red sits at the bottom, black at the top.
     """
-    own_status, other_status = "to move", "waits"
-    if _finished(own, rules):
-        own_status, other_status = "has won", "has lost"
-    elif _finished(other, rules):
-        own_status, other_status = "has lost", "has won"
+    cells = layout(rules)
 
-    def seat(squares: tuple[int, ...], status: str, at_top: bool) -> Seat:
-        cells = layout(rules)
+    def seat(squares: tuple[int, ...], against: tuple[int, ...], status: str, at_top: bool) -> Seat:
         side, colour = (cells.top, BLACK) if at_top else (cells.bottom, RED)
+        status = "has won" if rules.finished(squares) else "has lost" if rules.finished(against) else status
         return Seat(side, squares, rules.pieces - len(squares), status, colour)
 
-    return seat(own, own_status, flip), seat(other, other_status, not flip)
-
-
-def _finished(squares: tuple[int, ...], rules: Rules) -> bool:
-    return len(squares) == rules.pieces and min(squares) >= rules.squares
+    return seat(own, other, "to move", flip), seat(other, own, "waits", not flip)
 
 
 def idle_sides(rules: Rules) -> list[tuple[Colour, Side]]:

@@ -7,7 +7,7 @@ one as well as possible: its result says how far the other can be exploited.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
 from madn.rules import ROLLS, Rules
 from madn.solver.footprint import component_positions, side_size
-from madn.solver.graph import finish_zones
+from madn.solver.graph import finish_zones, later_zones
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3
@@ -146,31 +146,13 @@ def _floats(stored: Matrix) -> NDArray[np.float64]:
     return stored.astype(np.float64) if stored.itemsize == 8 else stored * 2.0**-32
 
 
-def _reachable(rules: Rules, zone: int) -> list[int]:
-    """The finish zones that can come after one, itself included, the full one not."""
-    zones, new = {zone}, [zone]
-    while new:
-        after = {f for f in Side(rules, new.pop()).moves.exits if f != TERMINAL} - zones
-        zones |= after
-        new += after
-    return sorted(zones)
-
-
 def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
-    """The components that are needed, most advanced first."""
-
-    def order(pair: tuple[int, int]) -> tuple[int, int, tuple[int, int]]:
-        count = sum(zone.bit_count() for zone in pair)
-        squares = sum(i for zone in pair for i in range(rules.pieces) if zone >> i & 1)
-        return -count, -squares, pair
-
-    if start is None:
-        rows = columns = list(finish_zones(rules))
-    elif start.winner is not None:
+    """The components that are needed, most advanced first: moves only make the number of a finish zone larger."""
+    masks = (0, 0) if start is None else start.masks
+    if start is not None and start.winner is not None:
         return []
-    else:
-        rows, columns = (_reachable(rules, mask >> rules.squares) for mask in start.masks)
-    return sorted(((f, g) for f in rows for g in columns), key=order)
+    rows, columns = (later_zones(rules, mask >> rules.squares) for mask in masks)
+    return sorted(product(rows, columns), key=sum, reverse=True)
 
 
 def memory_needed(rules: Rules, pairs: list[tuple[int, int]]) -> int:
@@ -245,21 +227,19 @@ def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | N
     return fast or player
 
 
+@dataclass
 class _Work:
     """The components solved so far, and how to solve the next one."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        choosers: tuple[CompiledPlayer | Player | None, CompiledPlayer | Player | None],
-        dtype: type,
-        tolerance: float,
-        threads: int,
-        pairs: list[tuple[int, int]],
-    ) -> None:
-        self.rules, self.choosers, self.dtype, self.threads = rules, choosers, dtype, threads
-        self.tolerance = tolerance
-        self.sides = {f: Side(rules, f) for f in sorted({zone for pair in pairs for zone in pair})}
+    rules: Rules
+    choosers: tuple[CompiledPlayer | Player | None, CompiledPlayer | Player | None]
+    dtype: type
+    tolerance: float
+    threads: int
+    pairs: list[tuple[int, int]]
+
+    def __post_init__(self) -> None:
+        self.sides = {f: Side(self.rules, f) for f in sorted({zone for pair in self.pairs for zone in pair})}
         self.tables = {f: SideTables.of(side) for f, side in self.sides.items()}
         self.values: dict[tuple[int, int], tuple[Matrix, Matrix]] = {}
         self.residual, self.sweeps = 0.0, 0
@@ -270,17 +250,10 @@ class _Work:
         half = 0.5 if self.dtype is np.float64 else 1 << 31
         L: Matrix = np.full(rows.size * columns.size, half, self.dtype)
         R = L.copy()
-        component = _evaluate.Component(
-            self.rules.pieces,
-            self.tables[f],
-            self.tables[g],
-            L,
-            R,
-            [self._exit(zone, g, True) for zone in rows.moves.exits],
-            [self._exit(f, zone, False) for zone in columns.moves.exits],
-            self._sets(0, f, g),
-            self._sets(1, f, g),
-        )
+        row_exits = [self._exit(zone, g, True) for zone in rows.moves.exits]
+        column_exits = [self._exit(f, zone, False) for zone in columns.moves.exits]
+        tables, sets = (self.tables[f], self.tables[g]), (self._sets(0, f, g), self._sets(1, f, g))
+        component = _evaluate.Component(self.rules.pieces, *tables, L, R, row_exits, column_exits, *sets)
         target, sweeps = self.tolerance / 2, 0
         while True:
             change = np.inf
@@ -320,14 +293,15 @@ class _Work:
         S = np.uint64(self.rules.squares)
         a = self.sides[f].masks | np.uint64(f) << S
         b = self.sides[g].masks | np.uint64(g) << S
-        sets = np.zeros(len(a) * len(b), np.uint32)
+        sets = np.zeros((len(a), len(b)), np.uint32)
+        movers, others, by_mover = (b, a, sets.T) if player else (a, b, sets)
         if isinstance(chooser, CompiledPlayer):
-            _evaluate.fill(chooser, a, b, player == 1, sets, self.threads)
-            return sets
-        for i, j in np.argwhere(self.sides[f].facing[:, None] & self.sides[g].masks[None, :] == 0).tolist():
-            masks = (int(b[j]), int(a[i])) if player else (int(a[i]), int(b[j]))
-            sets[i * len(b) + j] = _taken(chooser, Board.from_masks(*masks, self.rules))
-        return sets
+            _evaluate.fill(chooser, movers, others, by_mover, self.threads)
+            return sets.ravel()
+        free = self.sides[f].facing[:, None] & self.sides[g].masks == 0
+        for i, j in np.argwhere(free.T if player else free).tolist():
+            by_mover[i, j] = _taken(chooser, Board.from_masks(movers[i], others[j], self.rules))
+        return sets.ravel()
 
 
 def _taken(player: Player, board: Board) -> int:

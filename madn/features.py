@@ -30,8 +30,7 @@ def _loot(board: Board, move: Move) -> int:
 
 def _passing(board: Board, move: Move) -> int:
     start, end = _ends(move)
-    foes = {board.rules.opposite(q) for q in board.other if q < board.rules.squares}
-    return 0 if start < 0 else len(foes & set(range(start + 1, end)))
+    return 0 if start < 0 else len(_foes(board) & set(range(start + 1, end)))
 
 
 def _front(board: Board, move: Move) -> int:
@@ -63,8 +62,7 @@ def _exposed(board: Board, move: Move) -> int:
 
 def _chase(board: Board, move: Move) -> int:
     end = _ends(move)[1]
-    foes = {board.rules.opposite(q) for q in board.other if q < board.rules.squares}
-    return len(foes & set(range(end + 1, min(end + DIE, board.rules.squares - 1) + 1)))
+    return len(_foes(board) & set(range(end + 1, min(end + DIE, board.rules.squares - 1) + 1)))
 
 
 def _spread(board: Board, move: Move) -> int:
@@ -123,6 +121,11 @@ def _ends(move: Move) -> tuple[int, int]:
     if move.end is None:
         raise ValueError("a lost turn has no features")
     return (-1 if move.start is None else move.start), move.end
+
+
+def _foes(board: Board) -> set[int]:
+    """The other side's pieces on the main field, in the mover's numbers."""
+    return {board.rules.opposite(q) for q in board.other if q < board.rules.squares}
 
 
 def _left(board: Board, move: Move) -> tuple[int, ...]:

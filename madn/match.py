@@ -4,7 +4,7 @@ Game g of a seed is the same game whoever computes it and on any number of threa
 of its own, and a player that draws lots draws them from the same generator.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -153,24 +153,16 @@ def simulate(
         raise InvalidPlayerError(f"a match has at least one game, not {games}")
     if start.winner is not None:
         raise InvalidPlayerError(f"board '{start}': the game is over, there is nothing to play")
-    wins = plies = done = 0
-    for count, won, moved in _slices(first, second, start, games, seed, threads or usable_threads()):
-        wins, plies, done = wins + won, plies + moved, done + count
-        progress(done / games, f"{first.name} - {second.name}")
+    one, two = compiled(first, start.rules), compiled(second, start.rules)
+    threads, step = threads or usable_threads(), SLICE if one and two else 1
+    wins = plies = 0
+    for begin in range(0, games, step):
+        end = min(games, begin + step)
+        if one and two:
+            won, moved = _match.play_many(one, two, *start.masks, seed & WORD, begin, end, threads)
+        else:
+            record = play_game(first, second, start, seed, begin)
+            won, moved = int(record.winner == "first"), len(record.plies)
+        wins, plies = wins + won, plies + moved
+        progress(end / games, f"{first.name} - {second.name}")
     return Result(wins, games, plies)
-
-
-def _slices(
-    first: Player, second: Player, start: Board, games: int, seed: int, threads: int
-) -> Iterator[tuple[int, int, int]]:
-    """Play slice after slice: (games, games won, plies)."""
-    players = compiled(first, start.rules), compiled(second, start.rules)
-    if players[0] is None or players[1] is None:
-        for game in range(games):
-            record = play_game(first, second, start, seed, game)
-            yield 1, record.winner == "first", len(record.plies)
-        return
-    own, other = start.masks
-    for begin in range(0, games, SLICE):
-        end = min(games, begin + SLICE)
-        yield end - begin, *_match.play_many(players[0], players[1], own, other, seed & WORD, begin, end, threads)

@@ -9,7 +9,7 @@ probability. Most players are lists of rules, in Python or in a text file (`read
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import SupportsIndex
 
 from madn.board import STANDARD, Board, Move, as_board, as_move
 from madn.database import Database, open_database
-from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
+from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError, read_text
 from madn.features import FEATURES
 from madn.rules import Rules
 
@@ -207,7 +207,7 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
     def wrong(line: int, reason: str) -> InvalidPlayerError:
         return InvalidPlayerError(f"{source}, line {line}: {reason}")
 
-    for number, raw in enumerate(text.split("\n"), 1):
+    for number, raw in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
@@ -248,29 +248,21 @@ MOST_RULES = 32
 
 def read_player(path: str | Path) -> RulePlayer:
     """Read a player from a rule file (see `parse_player`)."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InvalidPlayerError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidPlayerError(f"{path}: not a text in UTF-8") from None
-    return parse_player(text, str(path))
+    return parse_player(read_text(path, InvalidPlayerError), str(path))
 
 
-def find_player(
-    name: str, rules: Rules, database: Database | None = None, players: Mapping[str, Player] = PLAYERS
-) -> Player:
+def find_player(name: str, rules: Rules, database: Database | None = None) -> Player:
     """The player of a name, or of a rule file whose path has a '.' or a '/' in it.
 
     `optimal` queries `database`, which must have these rules; without one the database that comes with the package.
     """
     if "/" in name or "\\" in name or "." in name:
         return read_player(name)
-    if name not in players:
+    if name not in PLAYERS:
         raise InvalidPlayerError(
-            f"there is no player {name[:40]!r}; the players are {', '.join(players)}, or the path of a rule file"
+            f"there is no player {name[:40]!r}; the players are {', '.join(PLAYERS)}, or the path of a rule file"
         )
-    player = players[name]
+    player = PLAYERS[name]
     if isinstance(player, OptimalPlayer):
         player = player if database is None else OptimalPlayer(database)
         if player.database.rules != rules:

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from madn.board import Board, Move, as_board, as_move
-from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError
+from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError, read_text
 from madn.rules import ROLLS, Rules, rolls_again
 
 TITLE = "madn game"
@@ -159,24 +159,17 @@ def _comment(line: str) -> str:
     return f"# {line}" if line else "#"
 
 
-def _uncomment(line: str) -> str:
-    return line[2:] if line.startswith("# ") else line[1:]
-
-
 def parse_record(text: str, source: str = "record") -> Record:
     """Read a record; InvalidRecordError says which line of `source` is wrong, and for a move what was legal.
 
     More white space than `str(record)` writes, empty lines, and a comment at the end of a move's line are accepted.
     """
-    lines = list(enumerate(text.replace("\r\n", "\n").split("\n"), 1))
-    number = 0
-
-    def wrong(reason: str) -> InvalidRecordError:
-        return InvalidRecordError(f"{source}, line {number}: {reason}")
-
     heads: dict[str, str] = {}
-    where: dict[str, int] = {}
+    where: dict[str, int] = {"": 0}  # the lines of the heads, and of what is read now
     names = (*(field.name for field in fields(Rules)), *NEEDED[2:])
+
+    def wrong(reason: object, head: str = "") -> InvalidRecordError:
+        return InvalidRecordError(f"{source}, line {where[head]}: {reason}")
 
     def listed(wanted: Sequence[str]) -> str:
         """The heads that are still missing."""
@@ -188,14 +181,15 @@ def parse_record(text: str, source: str = "record") -> Record:
     above: list[str] = []
     board: Board | None = None
     turn = 0
-    for number, line in lines:
+    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+        where[""] = number
         if "\r" in line:
             raise wrong("a carriage return inside a line")
         words = line.strip()
         if not words:
             continue
         if words.startswith("#"):
-            comment = _uncomment(line.lstrip())
+            comment = line.lstrip()[1:].removeprefix(" ")
             if plies:
                 plies[-1] = replace(plies[-1], comments=(*plies[-1].comments, comment))
             else:
@@ -218,7 +212,7 @@ def parse_record(text: str, source: str = "record") -> Record:
                 continue
             if listed(NEEDED):
                 raise wrong(f"write one of {listed(NEEDED)}")
-            record = _headed(heads, where, source)
+            record = _headed(heads, wrong)
             board = record.start
         plies.append(_ply(words, len(plies) + 1, board, NAMES[turn], wrong))
         board = board.after(plies[-1].move, plies[-1].roll)
@@ -227,20 +221,14 @@ def parse_record(text: str, source: str = "record") -> Record:
         raise wrong(f"a record begins with the line '{TITLE}'")
     if listed(NEEDED):
         raise wrong(f"the record ends before {listed(NEEDED)}")
-    record = record or _headed(heads, where, source)
-    record = replace(record, plies=tuple(plies), comments=tuple(above))
+    record = replace(record or _headed(heads, wrong), plies=tuple(plies), comments=tuple(above))
     if heads["result"] != record.result:
-        number = where["result"]
-        raise wrong(f"the result is '{heads['result'][:40]}', but after the moves it is '{record.result}'")
+        raise wrong(f"the result is '{heads['result'][:40]}', but after the moves it is '{record.result}'", "result")
     return record
 
 
-def _headed(heads: dict[str, str], where: dict[str, int], source: str) -> Record:
-    """The record that the heads describe, without moves."""
-
-    def wrong(head: str, reason: object) -> InvalidRecordError:
-        return InvalidRecordError(f"{source}, line {where[head]}: {reason}")
-
+def _headed(heads: dict[str, str], wrong: Callable[[object, str], InvalidRecordError]) -> Record:
+    """The record that the heads describe, without moves; `wrong` says what is wrong with a head."""
     chosen: dict[str, Any] = {}
     for field in fields(Rules):
         text = heads.get(field.name)
@@ -248,25 +236,25 @@ def _headed(heads: dict[str, str], where: dict[str, int], source: str) -> Record
             continue
         if isinstance(field.default, bool):
             if text not in SWITCH:
-                raise wrong(field.name, f"{field.name} is 'on' or 'off', not {text[:40]!r}")
+                raise wrong(f"{field.name} is 'on' or 'off', not {text[:40]!r}", field.name)
             chosen[field.name] = SWITCH[text]
         elif WHOLE.fullmatch(text):
             chosen[field.name] = int(text)
         else:
-            raise wrong(field.name, f"{field.name} must be a whole number, not {text[:40]!r}")
+            raise wrong(f"{field.name} must be a whole number, not {text[:40]!r}", field.name)
     try:
         rules = Rules(**chosen)
     except InvalidRulesError as error:
-        raise wrong(next((head for head in chosen if str(error).startswith(head)), "pieces"), error) from None
+        raise wrong(error, next((head for head in chosen if str(error).startswith(head)), "pieces")) from None
     for head in NAMES:
         if not heads[head]:
-            raise wrong(head, f"write a name after '{head}:'")
+            raise wrong(f"write a name after '{head}:'", head)
     if heads["result"] not in RESULTS:
-        raise wrong("result", f"the result is {', '.join(map(repr, RESULTS))}, not {heads['result'][:40]!r}")
+        raise wrong(f"the result is {', '.join(map(repr, RESULTS))}, not {heads['result'][:40]!r}", "result")
     try:
         start = Board.parse(heads["start"], rules)
     except InvalidBoardError as error:
-        raise wrong("start", error) from None
+        raise wrong(error, "start") from None
     return Record(start, heads["first"], heads["second"])
 
 
@@ -295,13 +283,7 @@ def _ply(text: str, number: int, board: Board, mover: str, wrong: Callable[[str]
 
 def read_record(path: str | Path) -> Record:
     """Read the record in a file."""
-    try:
-        text = Path(path).read_bytes().decode("utf-8")
-    except OSError as error:
-        raise InvalidRecordError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise InvalidRecordError(f"{path}: not a text in UTF-8") from None
-    return parse_record(text, str(path))
+    return parse_record(read_text(path, InvalidRecordError), str(path))
 
 
 def write_record(record: Record, path: str | Path) -> None:

@@ -72,6 +72,10 @@ class Rules:
         """The number just past the last finish square; no piece ever reaches it."""
         return self.squares + self.pieces
 
+    def finished(self, side: Sequence[int]) -> bool:
+        """Whether these squares of one side, ascending, are all its pieces in its finish zone."""
+        return len(side) == self.pieces and side[0] >= self.squares
+
     def opposite(self, square: int) -> int:
         """The number the other side gives to this main-field square."""
         return (square + self.squares // 2) % self.squares

@@ -5,7 +5,7 @@ The ratio of both sides' distances, from -1 (lost) to 1 (won), goes with the win
 fitted to it in a small game gives start values for the sweeps of a larger one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ Read: TypeAlias = Callable[[NDArray[np.int64]], Wins]  # the winning probabiliti
 Guess: TypeAlias = Callable[[Distances, Distances], Wins]  # from the distances of the side to move and of the other
 CHUNKS = {1: 20, 2: 5_000, 3: 200_000}  # positions in one averaged point of Figure 4.4, by pieces
 DEGREE = 5
+SLICE = 1 << 22  # positions at a time
 
 
 def distances(states: NDArray[np.uint64], rules: Rules) -> Distances:
@@ -78,12 +79,9 @@ def spread(rules: Rules, read: Read) -> Spread:
     size = int(distances(np.zeros(1, np.uint64), rules)[0]) + 1
     count = np.zeros(size * size, np.int64)
     total, least, most = np.zeros(size * size), np.full(size * size, np.inf), np.full(size * size, -np.inf)
-    for first in range(0, game.positions, 1 << 22):
-        ids = np.arange(first, min(first + (1 << 22), game.positions))
-        own, other = game.unrank_many(ids)
-        here = open_positions(own, other, rules)
-        pair = distances(own[here], rules).astype(np.int64) * size + distances(other[here], rules)
-        values = read(ids)[here]
+    for ids, own, other in open_positions(game):
+        pair = own.astype(np.int64) * size + other
+        values = read(ids)
         count += np.bincount(pair, minlength=size * size)
         total += np.bincount(pair, values, minlength=size * size)
         np.minimum.at(least, pair, values)
@@ -99,11 +97,14 @@ def spread(rules: Rules, read: Read) -> Spread:
     return Spread(ratio, counts, lowest, np.bincount(group, total[pairs]) / counts, highest)
 
 
-def open_positions(own: NDArray[np.uint64], other: NDArray[np.uint64], rules: Rules) -> NDArray[np.bool_]:
-    """Which of these pairs of states are positions of a game that goes on."""
-    S, done = np.uint64(rules.squares), np.uint64((1 << rules.pieces) - 1)
-    unfinished: NDArray[np.bool_] = (own >> S != done) & (other >> S != done)
-    return unfinished
+def open_positions(game: Game) -> Iterator[tuple[NDArray[np.int64], Distances, Distances]]:
+    """The IDs of all positions of a game that goes on, slice by slice, with the distances of both sides."""
+    S, done = np.uint64(game.rules.squares), np.uint64((1 << game.rules.pieces) - 1)
+    for first in range(0, game.positions, SLICE):
+        ids = np.arange(first, min(first + SLICE, game.positions))
+        own, other = game.unrank_many(ids)
+        here = (own >> S != done) & (other >> S != done)
+        yield ids[here], distances(own[here], game.rules), distances(other[here], game.rules)
 
 
 def balanced(polynomial: Wins) -> Wins:
@@ -132,11 +133,8 @@ def guessed(rules: Rules, guess: Guess) -> Wins:
     game = Game(rules)
     x = np.empty(game.positions)
     start_values(game, x, 0.5)
-    for first in range(0, game.positions, 1 << 22):
-        here = slice(first, min(first + (1 << 22), game.positions))
-        own, other = game.unrank_many(np.arange(here.start, here.stop))
-        unfinished = open_positions(own, other, rules)
-        x[here][unfinished] = guess(distances(own[unfinished], rules), distances(other[unfinished], rules))
+    for ids, own, other in open_positions(game):
+        x[ids] = guess(own, other)
     return x
 
 

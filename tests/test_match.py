@@ -346,14 +346,14 @@ def test_the_states_that_a_player_is_asked_about_are_checked() -> None:
     for states in (np.array([7], np.uint64), np.array([1 << 14], np.uint64), np.array([2**64 - 1], np.uint64)):
         for a, b in ((states, good), (good, states)):
             with pytest.raises(ValueError, match="not a side"):
-                fill(player, a, b, False, np.zeros(2, np.uint32), 1)
+                fill(player, a, b, np.zeros((len(a), len(b)), np.uint32), 1)
     pairs: list[tuple[Any, Any]] = [(None, good), (good, None)]
     for one, other in pairs:
         with pytest.raises(TypeError, match="None"):
-            fill(player, one, other, False, np.zeros(4, np.uint32), 1)
-    for out, threads in ((3, 1), (4, 0)):
+            fill(player, one, other, np.zeros((2, 2), np.uint32), 1)
+    for shape, threads in (((2, 1), 1), ((1, 2), 1), ((2, 2), 0)):
         with pytest.raises(ValueError, match="sets"):
-            fill(player, good, good, False, np.zeros(out, np.uint32), threads)
+            fill(player, good, good, np.zeros(shape, np.uint32), threads)
 
 
 def test_compiled_players_and_games_are_checked() -> None:

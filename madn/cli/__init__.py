@@ -25,7 +25,6 @@ from madn.cli.reproduce import reproduce
 from madn.cli.serve import serve
 from madn.cli.solve import plan, solve
 from madn.cli.verify import verify
-from madn.cli.version import version_text
 from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingBlockError, ResourceError
 
 BAD_INPUT, BAD_DATA, INTERRUPTED = 2, 3, 130
@@ -51,10 +50,23 @@ class Commands(click.Group):
 
 
 def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print the version text and exit."""
-    if wanted and not ctx.resilient_parsing:
-        click.echo(version_text())
-        ctx.exit()
+    """Print the version, whether OpenMP is in it, the threads, the kernels and the libraries, and exit."""
+    if not wanted or ctx.resilient_parsing:
+        return
+    import platform
+
+    import numpy
+
+    import madn
+    from madn.machine import compiler, openmp, usable_threads
+    from madn.solver import kernels
+
+    click.echo(f"madn {madn.__version__}")
+    click.echo(f"OpenMP: {'yes' if openmp() else 'no, one thread only'}")
+    click.echo(f"threads: {usable_threads()}")
+    click.echo(f"kernels: {kernels.build}, built with {compiler()}")
+    click.echo(f"numpy {numpy.__version__}, Python {platform.python_version()}")
+    ctx.exit()
 
 
 @click.group(cls=Commands, invoke_without_command=True)

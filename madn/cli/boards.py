@@ -4,7 +4,7 @@ import click
 
 from madn.board import Board
 from madn.cli.options import board_argument, roll_argument, rules_options
-from madn.cli.output import columns, json_option, print_json
+from madn.cli.output import columns, json_option, show
 from madn.rules import Rules
 
 
@@ -24,13 +24,9 @@ def moves(board: str, roll: int, rules: Rules, as_json: bool) -> None:
     """
     position = Board.parse(board, rules)
     options = [(str(move), str(position.after(move, roll))) for move in position.legal_moves(roll)]
-    if as_json:
-        listed = [{"move": move, "board": after} for move, after in options]
-        print_json({"board": board, "roll": roll, "moves": listed})
-    elif options:
-        click.echo(columns([("move", "board after"), *options]))
-    else:
-        click.echo("The game is over: there are no moves.")
+    listed = [{"move": move, "board": after} for move, after in options]
+    table = columns([("move", "board after"), *options]) if options else "The game is over: there are no moves."
+    show(as_json, {"board": board, "roll": roll, "moves": listed}, table)
 
 
 @click.command()
@@ -56,9 +52,9 @@ def unrank(id: int, rules: Rules, as_json: bool) -> None:
     """
     if not 0 <= id < rules.positions:
         raise click.BadParameter(f"{id} is outside 0 to {rules.positions - 1}", param_hint="'ID'")
-    from madn._core import Game
+    from madn.ranking import unrank
 
-    _show_place(Board.from_masks(*Game(rules).unrank(id), rules), as_json)
+    _show_place(unrank(id, rules), as_json)
 
 
 def _show_place(board: Board, as_json: bool) -> None:
@@ -69,13 +65,10 @@ def _show_place(board: Board, as_json: bool) -> None:
     number = game.rank(*board.masks)
     profile = game.profile(number)
     offset = number - game.first(*profile)
-    if as_json:
-        print_json({"board": str(board), "id": number, "profile": profile, "offset": offset})
-        return
     rows = [
         ("board", str(board)),
         ("ID", f"{number} of 0 to {game.positions - 1}"),
         ("profile", "{} out of the box, {} finished / {} out, {} finished".format(*profile)),
         ("offset", f"{offset} in its profile"),
     ]
-    click.echo(columns(rows))
+    show(as_json, {"board": str(board), "id": number, "profile": profile, "offset": offset}, columns(rows))

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from madn.cli.options import memory_bytes
-from madn.cli.output import columns, json_option, print_json, size
+from madn.cli.output import columns, json_option, show, size
 from madn.cli.progress import ProgressBar
 
 
@@ -20,14 +20,17 @@ from madn.cli.progress import ProgressBar
     help="What to keep: winning probabilities, or only the best move for each roll.",
 )
 @click.option("--bits", type=int, metavar="B", help="Round values to B bits, 8 to 24.  [default: as they are]")
-@click.option("--level", type=int, metavar="L", help="Level of zstd, 1 to 22.  [default: 9]")
+@click.option("--level", type=int, metavar="L", default=9, show_default=True, help="Level of zstd, 1 to 22.")
 @click.option(
-    "--memory", metavar="SIZE", callback=memory_bytes, help="Memory for decoded values, such as 4G.  [default: 1G]"
+    "--memory",
+    metavar="SIZE",
+    default="1G",
+    show_default=True,
+    callback=memory_bytes,
+    help="Memory for decoded values, such as 4G.",
 )
 @json_option
-def compress(
-    src: str, dst: str, store: str, bits: int | None, level: int | None, memory: int | None, as_json: bool
-) -> None:
+def compress(src: str, dst: str, store: str, bits: int | None, level: int, memory: int, as_json: bool) -> None:
     """Re-encode a database: with fewer bits, or as best moves only.
 
     SRC is not changed. An existing database at DST is replaced once the new one is complete. An interrupted
@@ -43,22 +46,10 @@ def compress(
     if not dst:
         raise click.BadParameter("the directory name is empty", param_hint="'DST'")
     from madn.store import compress_database
-    from madn.store.compress import CACHE_BYTES, LEVEL
 
     with ProgressBar("compressing") as bar:
-        found = compress_database(
-            src,
-            dst,
-            store,
-            bits,
-            LEVEL if level is None else level,
-            bar,
-            cache_bytes=CACHE_BYTES if memory is None else memory,
-        )
-    if as_json:
-        print_json({**found, "out": dst})
-    else:
-        click.echo(_table(found) + f"\n\nThe database is in {dst}")
+        found = compress_database(src, dst, store, bits, level, bar, cache_bytes=memory)
+    show(as_json, {**found, "out": dst}, f"{_table(found)}\n\nThe database is in {dst}")
 
 
 def _table(found: dict[str, Any]) -> str:

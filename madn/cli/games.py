@@ -29,25 +29,8 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
         review = analyse_game(record, database)
     sides = {name: getattr(review, name) for name in ("first", "second")}
     if as_json:
-        moves = [
-            {
-                "number": m.number,
-                "mover": m.mover,
-                "board": m.board,
-                "roll": m.roll,
-                "move": str(m.move),
-                "best": str(m.best),
-                "before": m.before,
-                "luck": m.luck,
-                "cost": m.cost,
-                "after": m.after,
-            }
-            for m in review.moves
-        ]
-        sums = {
-            name: {"name": s.name, "luck": s.luck, "cost": s.cost, "choices": s.choices, "errors": s.errors}
-            for name, s in sides.items()
-        }
+        moves = [asdict(m) | {"move": str(m.move), "best": str(m.best), "after": m.after} for m in review.moves]
+        sums = {name: asdict(side) for name, side in sides.items()}
         head = {"rules": asdict(record.rules), "result": record.result, "start": review.start, "end": review.end}
         print_json({**head, "moves": moves, **sums})
         return

@@ -1,17 +1,21 @@
 """`madn match`: two players against each other, by playing games or exactly; `madn players`: lists them."""
 
+import textwrap
+from contextlib import nullcontext
 from dataclasses import asdict
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from madn.board import Board
 from madn.cli.options import database_option, rules_options
-from madn.cli.output import columns, json_option, percent, plural, print_json
+from madn.cli.output import attributes, columns, json_option, percent, plural, print_json, show
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
 
 if TYPE_CHECKING:
+    from madn.database import Database
     from madn.players import Player
 
 
@@ -48,6 +52,7 @@ def match(
 
     Example: madn match fpoc random --pieces 2 --exact
     """
+    from madn.database import open_database
     from madn.players import find_player
 
     board = Board.start(rules) if start is None else Board.parse(start, rules)
@@ -55,109 +60,72 @@ def match(
         raise click.UsageError("give two players, or --table")
     if exact and games:
         raise click.UsageError("--exact plays no games: leave out --games")
-    with _database(db) as database:
+    played = None if exact else games or (10_000 if table else 100_000)
+    with nullcontext() if db is None else open_database(db) as database:
         if table:
-            names = _all_names(rules, database)
-            players = {name: find_player(name, rules, database) for name in names}
-            _print_table(players, board, games or 10_000, seed, exact, threads, as_json)
+            _print_table(_all_players(rules, database), board, played, seed, threads, as_json)
             return
         one, two = (
             None if exact and name == "best" else find_player(name or "", rules, database) for name in (first, second)
         )
-        if exact:
-            found = _exact(one, two, board, threads)
-        elif one and two:
-            found = _played(one, two, board, games or 100_000, seed, threads)
-    answer = {"rules": asdict(rules), "first": first, "second": second, "board": str(board), **found}
-    if as_json:
-        print_json(answer)
-        return
-    wins = answer["exact"] if exact else answer["first_wins"]
+        found = _result(one, two, board, played, seed, threads)
     rows: list[tuple[str, object]] = [("game", rules), ("first", first), ("second", second), ("board", board)]
     if exact:
-        rows += [("first wins", percent(wins)), ("as second", percent(answer["as_second"]))]
-        rows += [("residual", f"{answer['residual']:.1e}")]
+        rows += [("first wins", percent(found["exact"])), ("as second", percent(found["as_second"]))]
+        rows += [("residual", f"{found['residual']:.1e}")]
     else:
-        rows += [("games", f"{answer['games']:,}, {answer['plies_per_game']:.1f} plies each"), ("seed", seed)]
-        rows += [("first wins", f"{percent(wins)}, standard error {percent(answer['standard_error'])}")]
-    click.echo(columns(rows))
+        wins = f"{percent(found['first_wins'])}, standard error {percent(found['standard_error'])}"
+        rows += [("games", f"{found['games']:,}, {found['plies_per_game']:.1f} plies each"), ("seed", seed)]
+        rows += [("first wins", wins)]
+    head = {"rules": asdict(rules), "first": first, "second": second, "board": str(board)}
+    show(as_json, {**head, **found}, columns(rows))
 
 
-def _database(path: str | None) -> Any:
-    """The database at that path, or none, as a context manager."""
-    from contextlib import nullcontext
-
-    from madn.database import open_database
-
-    return nullcontext() if path is None else open_database(path)
-
-
-def _all_names(rules: Rules, database: Any) -> list[str]:
+def _all_players(rules: Rules, database: "Database | None") -> "dict[str, Player]":
     """The players that can play this game: `optimal` only with a database of it."""
     from madn.players import PLAYERS, OptimalPlayer
 
     optimal = OptimalPlayer(database)
-    return [name for name in PLAYERS if name != "optimal" or optimal.database.rules == rules]
+    others = {name: player for name, player in PLAYERS.items() if name != optimal.name}
+    return {optimal.name: optimal, **others} if optimal.database.rules == rules else others
 
 
-def _played(
-    first: "Player", second: "Player", board: Board, games: int, seed: int, threads: int | None
+def _result(
+    first: "Player | None", second: "Player | None", board: Board, games: int | None, seed: int, threads: int | None
 ) -> dict[str, Any]:
+    """The result of so many games, or without a number, and for the best reply (None), the exact one."""
+    from madn.evaluate import evaluate
     from madn.match import simulate
 
+    if games is None or first is None or second is None:
+        with ProgressBar("computing") as progress:
+            found = evaluate(board.rules, first, second, threads=threads, progress=progress, start=board)
+        wins = found.first_wins(board), 1 - found.second_wins(Board(board.other, board.own, board.rules))
+        return {"exact": wins[0], "as_second": wins[1], **attributes(found, "residual sweeps")}
     with ProgressBar("playing") as progress:
         result = simulate(first, second, board, games, seed, threads, progress)
-    return {
-        "first_wins": result.first_wins,
-        "games": result.games,
-        "standard_error": result.standard_error,
-        "plies_per_game": result.plies / result.games,
-        "seed": seed,
-    }
-
-
-def _exact(first: "Player | None", second: "Player | None", board: Board, threads: int | None) -> dict[str, Any]:
-    from madn.evaluate import evaluate
-
-    with ProgressBar("computing") as progress:
-        found = evaluate(board.rules, first, second, threads=threads, progress=progress, start=board)
-    return {
-        "exact": found.first_wins(board),
-        "as_second": 1 - found.second_wins(Board(board.other, board.own, board.rules)),
-        "residual": found.residual,
-        "sweeps": found.sweeps,
-    }
+    counted = attributes(result, "first_wins games standard_error")
+    return {**counted, "plies_per_game": result.plies / games, "seed": seed}
 
 
 def _print_table(
-    players: "dict[str, Player]",
-    board: Board,
-    games: int,
-    seed: int,
-    exact: bool,
-    threads: int | None,
-    as_json: bool,
+    players: "dict[str, Player]", board: Board, games: int | None, seed: int, threads: int | None, as_json: bool
 ) -> None:
     """Everyone against everyone; the player of the row moves first."""
-    cells = []
-    for first in players.values():
-        for second in players.values():
-            found = (
-                _exact(first, second, board, threads) if exact else _played(first, second, board, games, seed, threads)
-            )
-            cells.append({"first": first.name, "second": second.name, **found})
+    cells = [
+        {"first": first, "second": second, **_result(players[first], players[second], board, games, seed, threads)}
+        for first, second in product(players, players)
+    ]
     if as_json:
         head = {"rules": asdict(board.rules), "board": str(board), "players": list(players)}
-        print_json({**head, "matches": cells} if exact else {**head, "games": games, "seed": seed, "matches": cells})
+        print_json({**head, **({"games": games, "seed": seed} if games else {}), "matches": cells})
         return
-    name = "exact" if exact else "first_wins"
+    name = "first_wins" if games else "exact"
     rows = [["", *players]]
-    for number, first_name in enumerate(players):
-        row = cells[number * len(players) : (number + 1) * len(players)]
-        rows.append([first_name, *(f"{100 * cell[name]:.2f}" for cell in row)])
+    rows += [[row, *(f"{100 * cell[name]:.2f}" for cell in cells if cell["first"] == row)] for row in players]
     click.echo(columns(rows, right=range(1, len(rows))))
     click.echo(f"\nPercentage of games won by the player of the row, who moves first: {board.rules}, {board}.")
-    if not exact:
+    if games:
         most = max(cell["standard_error"] for cell in cells)
         click.echo(f"{plural(games, 'game')} per entry, seed {seed}, standard error at most {100 * most:.2f}.")
 
@@ -173,21 +141,14 @@ def players(as_json: bool) -> None:
     from madn.players import PLAYERS
 
     if as_json:
-        print_json(
-            {
-                "players": [
-                    {"name": player.name, "description": player.description, "rules": _rule_texts(player)}
-                    for player in PLAYERS.values()
-                ],
-                "features": [{"name": f.name, "meaning": f.meaning} for f in FEATURES.values()],
-            }
-        )
+        listed = [attributes(one, "name description") | {"rules": _rule_texts(one)} for one in PLAYERS.values()]
+        print_json({"players": listed, "features": [attributes(f, "name meaning") for f in FEATURES.values()]})
         return
     for player in PLAYERS.values():
-        click.echo(f"{player.name}\n    " + "\n    ".join(_wrapped(player.description)))
+        click.echo(_entry(player.name, player.description))
     click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', most important first. Features:")
     for feature in FEATURES.values():
-        click.echo(f"{feature.name}\n    " + "\n    ".join(_wrapped(feature.meaning)))
+        click.echo(_entry(feature.name, feature.meaning))
 
 
 def _rule_texts(player: "Player") -> list[str] | None:
@@ -198,7 +159,6 @@ def _rule_texts(player: "Player") -> list[str] | None:
     return [*map(str, player.rules), *(["random"] if player.draws else [])]
 
 
-def _wrapped(text: str) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(text, 90)
+def _entry(name: str, text: str) -> str:
+    """A name, and below it what it is."""
+    return f"{name}\n{textwrap.fill(text, 94, initial_indent='    ', subsequent_indent='    ')}"

@@ -6,12 +6,26 @@ from typing import Any
 
 import click
 
+Rows = list[tuple[str, str]]  # of a table: what, and how much
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 def print_json(answer: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     """Print an answer as one JSON object (a list of them for `reproduce`), indented."""
     click.echo(json.dumps(answer, indent=2, allow_nan=False))
+
+
+def show(as_json: bool, answer: Mapping[str, Any], text: str) -> None:
+    """Print an answer: the JSON object, or the text for a person."""
+    if as_json:
+        print_json(answer)
+    else:
+        click.echo(text)
+
+
+def attributes(thing: object, names: str) -> dict[str, Any]:
+    """These attributes of an object, their names separated by spaces, for JSON."""
+    return {name: getattr(thing, name) for name in names.split()}
 
 
 def cantstop_game(rules: Mapping[str, int]) -> str:

@@ -1,20 +1,22 @@
 """`madn pig`: the dice race Pig, solved, queried for a state, or played by two strategies."""
 
 import re
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from madn.cli.output import columns, duration, json_option, percent, plural, print_json
+from madn.cli.output import Rows, attributes, columns, duration, json_option, percent, plural, show
 from madn.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from madn.games.pig import Pig, Solution, Strategy
 
 VARIANTS = ("classic", "exact", "difference")
+State = tuple[int, int, int]
 
 
-def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, int, int] | None:
+def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -> State | None:
     """Read OWN,OTHER,TURN; the callback of an option."""
     if value is None:
         return None
@@ -42,13 +44,7 @@ def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -
 )
 @click.option("--threads", type=int, help="Threads to use.  [default: 1 for short games, all for long ones]")
 @json_option
-def pig(
-    state: tuple[int, int, int] | None,
-    players: tuple[str, str] | None,
-    threads: int | None,
-    as_json: bool,
-    **rules: Any,
-) -> None:
+def pig(state: State | None, players: tuple[str, str] | None, threads: int | None, as_json: bool, **rules: Any) -> None:
     """Solve the dice race Pig.
 
     In a turn a player rolls as often as it likes. Holding adds the points of the turn to the score; the losing
@@ -71,71 +67,42 @@ def pig(
         _check_players(players)
     with ProgressBar("solving") as bar:
         solution = solve(game, threads, bar)
-    found = _result(solution)
-    rows = _table(solution)
+    facts, rows = _solved(solution)
     if state is not None:
-        found |= _state(solution, state)
-        rows += _state_table(solution, state)
+        rows += _with_state(solution, state, facts)
     if players is not None:
-        duel = _duel(solution, players)
-        found |= duel
-        rows += _duel_table(game, duel)
-    if as_json:
-        print_json(found)
-    else:
-        click.echo(columns(rows))
+        rows += _with_duel(solution, players, facts)
+    show(as_json, facts, columns(rows))
 
 
 def _amount(game: "Pig", value: float) -> str:
     return f"{value:.6f}" if game.variant == "difference" else percent(value)
 
 
-def _result(solution: "Solution") -> dict[str, Any]:
-    game = solution.game
-    all_ties = solution.ties == solution.states
-    return {
-        "target": game.target,
-        "faces": game.faces,
-        "losing_face": game.losing_face,
-        "variant": game.variant,
-        "mercy": game.mercy,
-        "start": solution.start,
-        "states": solution.states,
-        "residual": solution.residual,
-        "smallest_gap": None if all_ties else solution.smallest_gap,
-        "smallest_gap_state": None if all_ties else list(solution.smallest_gap_state),
-        "ties": solution.ties,
-        "seconds": solution.seconds,
-        "threads": solution.threads,
-    }
-
-
-def _table(solution: "Solution") -> list[tuple[str, str]]:
+def _solved(solution: "Solution") -> tuple[dict[str, Any], Rows]:
+    """The solution: its facts, and the table a person sees."""
     game = solution.game
     mercy = ", which scores a point" if game.mercy else ""
-    return [
+    facts = asdict(game) | attributes(
+        solution, "start states residual smallest_gap smallest_gap_state ties seconds threads"
+    )
+    if solution.ties == solution.states:
+        facts |= {"smallest_gap": None, "smallest_gap_state": None}
+    rows = [
         ("game", f"{game.variant}, to {game.target}, {game.faces}-sided die, {game.losing_face} loses the turn{mercy}"),
         ("start", f"{_amount(game, solution.start)} for the player who begins"),
         ("states", f"{solution.states:,} with a choice"),
         ("residual", f"{solution.residual:.1e}"),
         ("time", f"{duration(solution.seconds)}, {plural(solution.threads, 'thread')}"),
     ]
+    return facts, rows
 
 
-def _state(solution: "Solution", state: tuple[int, int, int]) -> dict[str, Any]:
+def _with_state(solution: "Solution", state: State, facts: dict[str, Any]) -> Rows:
+    """Add the answer for a state to the facts; return its rows."""
     answer = solution.ask(*state)
     name = "value" if solution.game.variant == "difference" else "win"
-    return {
-        "state": list(state),
-        name: answer.value,
-        "roll": answer.roll,
-        "hold": answer.hold,
-        "action": answer.action,
-    }
-
-
-def _state_table(solution: "Solution", state: tuple[int, int, int]) -> list[tuple[str, str]]:
-    answer = solution.ask(*state)
+    facts |= {"state": state, name: answer.value, **attributes(answer, "roll hold action")}
     rows = [("", ""), ("state", "{} against {}, {} in hand".format(*state))]
     rows += [
         (name, "not allowed" if value is None else _amount(solution.game, value))
@@ -162,34 +129,18 @@ def _strategy(solution: "Solution", player: str) -> "Strategy":
     return Strategy.hold_at(solution.game, int(player.removeprefix("hold-")))
 
 
-def _duel(solution: "Solution", players: tuple[str, str]) -> dict[str, Any]:
+def _with_duel(solution: "Solution", players: tuple[str, str], facts: dict[str, Any]) -> Rows:
+    """Add the result of a duel to the facts; return its rows."""
     from madn.games.pig import best_response, duel
 
-    strategies = [None if player == "best" else _strategy(solution, player) for player in players]
-    first, second = strategies
-    if first is None and second is not None:
-        first = best_response(second, solution.threads)
-    elif second is None and first is not None:
-        second = best_response(first, solution.threads)
-    assert first is not None
-    assert second is not None
+    known = {player: _strategy(solution, player) for player in players if player != "best"}
+    first, second = (
+        known[player] if player in known else best_response(known[other], solution.threads)
+        for player, other in (players, players[::-1])
+    )
     result = duel(first, second, solution.threads)
-    return {
-        "players": list(players),
-        "starting": result.starting,
-        "replying": result.replying,
-        "average": result.average,
-        "endless": result.endless,
-    }
-
-
-def _duel_table(game: "Pig", found: dict[str, Any]) -> list[tuple[str, str]]:
-    first, second = found["players"]
-    return [
-        ("", ""),
-        (first, f"against {second}"),
-        ("begins", _amount(game, found["starting"])),
-        ("replies", _amount(game, found["replying"])),
-        ("average", _amount(game, found["average"])),
-        *([("endless", percent(found["endless"]))] if found["endless"] else []),
-    ]
+    facts |= {"players": players, **attributes(result, "starting replying average endless")}
+    rows = [("", ""), (players[0], f"against {players[1]}")]
+    names = {"begins": result.starting, "replies": result.replying, "average": result.average}
+    rows += [(name, _amount(solution.game, value)) for name, value in names.items()]
+    return [*rows, ("endless", percent(result.endless))] if result.endless else rows

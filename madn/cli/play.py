@@ -35,13 +35,7 @@ HELP = "a number or a move to play it; hint, undo, board, save FILE, quit"
 @database_option
 @json_option
 def play(
-    first: str,
-    second: str,
-    rules: Rules,
-    seed: int | None,
-    out: Path | None,
-    db: str | None,
-    as_json: bool,
+    first: str, second: str, rules: Rules, seed: int | None, out: Path | None, db: str | None, as_json: bool
 ) -> None:
     """Play a game in the terminal.
 
@@ -59,11 +53,9 @@ def play(
     if out is not None:
         check_output_file(out, "--out")
     with ExitStack() as stack:
-        database: Database | None = None
         given = None if db is None else stack.enter_context(open_database(db))
-        for candidate in (given, None if given else stack.enter_context(open_database())):
-            if candidate is not None and candidate.rules == rules:
-                database = candidate
+        opened = given or stack.enter_context(open_database())
+        database = opened if opened.rules == rules else None
         players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
         session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
         record = session.run()

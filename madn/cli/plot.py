@@ -1,11 +1,12 @@
 """`madn plot`: pictures as PNG or SVG."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from madn.cli.options import check_output_file
-from madn.cli.output import json_option, print_json
+from madn.cli.output import json_option, show
 from madn.plots import FROM_A_DATABASE, PICTURES
 
 
@@ -30,18 +31,13 @@ def plot(name: str, out: Path | None, db: str | None, as_json: bool) -> None:
     from madn.database import open_database
     from madn.plots import draw
 
-    if db is None:
-        figure = draw(name)
-    else:
-        with open_database(db) as database:
-            figure = draw(name, database)
+    with nullcontext() if db is None else open_database(db) as database:
+        figure = draw(name, database)
     # Neither the time nor random names: the same picture is the same bytes.
     plain = {"Date": None} if target.suffix == ".svg" else {}
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "madn", "svg.fonttype": "none"}):
         figure.savefig(target, dpi=150, metadata=plain)
-    if as_json:
-        print_json({"name": name, "file": str(target), "shows": PICTURES[name][1]})
-    else:
-        click.echo(f"{PICTURES[name][1]}\n{target}")
+    shows = PICTURES[name][1]
+    show(as_json, {"name": name, "file": str(target), "shows": shows}, f"{shows}\n{target}")

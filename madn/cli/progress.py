@@ -2,7 +2,6 @@
 
 import sys
 import time
-from types import TracebackType
 
 from madn.cli.output import duration
 
@@ -45,9 +44,7 @@ class ProgressBar:
     def __enter__(self) -> "ProgressBar":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Clear the line."""
         if self.drawn:
             self._draw("")

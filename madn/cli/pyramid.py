@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from madn.cli.options import check_output_file
-from madn.cli.output import columns, duration, json_option, plural, print_json
+from madn.cli.output import attributes, columns, duration, json_option, plural, print_json
 from madn.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
-    from madn.games.pyramid import Solution, State
+    from collections.abc import Iterable
+
+    from madn.games.pyramid import Action, Solution, State
     from madn.games.pyramid.tree import Strategy, Turn
 
 
@@ -71,20 +73,10 @@ def _answer(solution: "Solution", state: "State") -> dict[str, Any]:
     for action in actions(state):
         following = after(state, action)
         listed.append({"action": action, "state": following, "turns": solution.value(following).second + 1})
-    return {
-        "tiers": solution.tiers,
-        "state": state,
-        "states": solution.states,
-        "limit": solution.limit,
-        "first": first,
-        "second": second,
-        "winner": "first" if solution.wins(state) else "second",
-        "best_action": best[0] if best else None,
-        "best_actions": best,
-        "actions": listed,
-        "seconds": solution.seconds,
-        "threads": solution.threads,
-    }
+    facts = {"tiers": solution.tiers, "state": state, **attributes(solution, "states limit")}
+    facts |= {"first": first, "second": second, "winner": "first" if solution.wins(state) else "second"}
+    facts |= {"best_action": best[0] if best else None, "best_actions": best, "actions": listed}
+    return facts | attributes(solution, "seconds threads")
 
 
 def _table(solution: "Solution", answer: dict[str, Any]) -> str:
@@ -107,14 +99,9 @@ def _table(solution: "Solution", answer: dict[str, Any]) -> str:
 def _nested(tree: "Strategy | None") -> dict[str, Any] | None:
     """The tree as plain lists and objects."""
 
-    def turn(here: "Turn") -> dict[str, Any]:
-        replies = [{"reply": reply, "turn": turn(following)} for reply, following in here.replies]
-        cut = {"again": here.again, "cut": here.cut}
-        return {"state": here.state, "action": here.action, "after": here.after, **cut, "replies": replies}
+    def replies(turns: "Iterable[tuple[Action | None, Turn]]") -> list[dict[str, Any]]:
+        return [{"reply": reply, "turn": vars(turn) | {"replies": replies(turn.replies)}} for reply, turn in turns]
 
     if tree is None:
         return None
-    return {
-        "state": tree.state,
-        "turns": [{"reply": reply, "turn": turn(following)} for reply, following in tree.turns],
-    }
+    return {"state": tree.state, "turns": replies(tree.turns)}

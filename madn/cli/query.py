@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from madn.board import Board
 from madn.cli.options import board_argument, database_argument, roll_argument
-from madn.cli.output import cantstop_game, columns, json_option, percent, print_json, size
+from madn.cli.output import cantstop_game, columns, json_option, percent, print_json, show, size
 from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
@@ -29,52 +28,24 @@ def info(db: str, as_json: bool) -> None:
     Example: madn info two
     """
     try:
-        facts, rows = _ludo(db)
+        with _open(db) as database:
+            facts = {"game": "ludo", **database.info()}
+        game = str(Rules(**facts["rules"]))
     except RulesMismatchError:  # Can't Stop is the other game with databases
-        facts, rows = _cantstop(db)
-    if as_json:
-        print_json(facts)
-        return
+        from madn.games.cantstop import open_database
+
+        facts = open_database(db).info()
+        game = f"Can't Stop: {cantstop_game(facts['rules'])}"
+    rows = [("game", game)]
+    rows += [(name, f"{facts[name]:,}") for name in ("components", "positions", "blocks") if name in facts]
+    rows += [("size", size(facts["bytes"])), ("format", facts["format"]), ("values", facts["values"])]
+    if facts["game"] == "ludo":
+        rows += [("bits", f"{facts['bits_per_position']:.3f} per position"), *_measured(facts)]
+        rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
+    else:
+        rows.append(("first player", f"{facts['first_player']:.10f}"))
     made = [(name, _short(value)) for name, value in facts["provenance"].items()]
-    click.echo(columns(rows))
-    click.echo("\nHow it was made:\n" + columns([row for row in made if row[1]]))
-
-
-Described = tuple[dict[str, Any], list[tuple[str, str]]]  # the facts, and the table a person sees
-
-
-def _ludo(db: str) -> Described:
-    with _open(db) as database:
-        facts = {"game": "ludo", **database.info()}
-    rows = [
-        ("game", str(Rules(**facts["rules"]))),
-        ("positions", f"{facts['positions']:,}"),
-        ("blocks", f"{facts['blocks']:,}"),
-        ("size", size(facts["bytes"])),
-        ("format", str(facts["format"])),
-        ("values", facts["values"]),
-        ("bits", f"{facts['bits_per_position']:.3f} per position"),
-        *_measured(facts),
-    ]
-    rows += [(name, f"{percent(board['win'])}  {board['board']}") for name, board in facts["boards"].items()]
-    return facts, rows
-
-
-def _cantstop(db: str) -> Described:
-    from madn.games.cantstop import open_database
-
-    facts = open_database(db).info()
-    rows = [
-        ("game", f"Can't Stop: {cantstop_game(facts['rules'])}"),
-        ("components", f"{facts['components']:,}"),
-        ("positions", f"{facts['positions']:,}"),
-        ("blocks", f"{facts['blocks']:,}"),
-        ("size", size(facts["bytes"])),
-        ("format", str(facts["format"])),
-        ("values", facts["values"]),
-        ("first player", f"{facts['first_player']:.10f}"),
-    ]
-    return facts, rows
+    show(as_json, facts, f"{columns(rows)}\n\nHow it was made:\n{columns([row for row in made if row[1]])}")
 
 
 def _measured(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -111,11 +82,8 @@ def win(db: str, board: str, as_json: bool) -> None:
     Example: madn win two 0/0
     """
     with _open(db) as database:
-        probability = database.win(Board.parse(board, database.rules))
-    if as_json:
-        print_json({"board": board, "win": probability})
-    else:
-        click.echo(percent(probability))
+        probability = database.win(board)
+    show(as_json, {"board": board, "win": probability}, percent(probability))
 
 
 @click.command("best-move")
@@ -132,16 +100,16 @@ def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
     Example: madn best-move two 3,17/0 4
     """
     with _open(db) as database:
-        moves = database.moves(Board.parse(board, database.rules), roll)
+        moves = database.moves(board, roll)
     if not moves:
         raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
-    if as_json:
-        best = moves[0]
-        listed = [_fields(move) for move in moves]
-        print_json({"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed})
-    else:
-        rows = [(move.move, _percent(move.win), move.board) for move in moves]
-        click.echo(columns([("move", "wins", "board after"), *rows], right=[1]))
+    best, listed = moves[0], [_fields(move) for move in moves]
+    rows = [(move.move, _percent(move.win), move.board) for move in moves]
+    show(
+        as_json,
+        {"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed},
+        columns([("move", "wins", "board after"), *rows], right=[1]),
+    )
 
 
 @click.command()
@@ -156,15 +124,10 @@ def analyse(db: str, board: str, as_json: bool) -> None:
     Example: madn analyse two 0/0
     """
     with _open(db) as database:
-        analysis = database.analyse(Board.parse(board, database.rules))
+        analysis = database.analyse(board)
     if as_json:
         rolls = [
-            {
-                "roll": r.roll,
-                "move": str(r.moves[0].move),
-                "win": r.win,
-                "moves": [_fields(m) for m in r.moves],
-            }
+            {"roll": r.roll, "move": str(r.moves[0].move), "win": r.win, "moves": list(map(_fields, r.moves))}
             for r in analysis.rolls
         ]
         print_json({"board": board, "win": analysis.win, "rolls": rolls})

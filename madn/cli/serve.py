@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from madn.cli.output import json_option, print_json
+from madn.cli.output import json_option, show
 from madn.errors import ResourceError
 
 
@@ -49,11 +49,8 @@ def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -
         app = make_app(served, rate)
         listening = bound(host, port)
         address = address_of(listening)
-        if as_json:
-            print_json({"address": address, "databases": [part.facts for part in served]})
-        else:
-            games = ", ".join(part.name for part in served)
-            click.echo(f"{games}: {address}\nPress Ctrl-C to stop.")
+        text = f"{', '.join(names)}: {address}\nPress Ctrl-C to stop."
+        show(as_json, {"address": address, "databases": [part.facts for part in served]}, text)
         sys.stdout.flush()
         run(app, listening)
 

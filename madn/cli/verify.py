@@ -1,11 +1,11 @@
 """`madn verify`: checks a database."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from madn.cli.options import database_argument
-from madn.cli.output import columns, json_option, print_json
+from madn.cli.output import attributes, columns, json_option, show
 from madn.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -45,32 +45,14 @@ def verify(db: str, deep: bool, sample: int | None, seed: int, as_json: bool) ->
 
     with ProgressBar("verifying") as bar:
         report = verify_database(db, deep, sample, seed, bar)
-    if as_json:
-        print_json(_fields(report))
-    else:
-        click.echo(_table(report))
+    facts = attributes(report, "ok blocks positions recomputed residual residual_board damaged")
+    show(as_json, facts | {"residual_board": report.residual_board and str(report.residual_board)}, _table(report))
     if not report.ok:
         raise click.exceptions.Exit(DAMAGED)
 
 
-def _fields(report: "Report") -> dict[str, Any]:
-    board = report.residual_board
-    return {
-        "ok": report.ok,
-        "blocks": report.blocks,
-        "positions": report.positions,
-        "recomputed": report.recomputed,
-        "residual": report.residual,
-        "residual_board": None if board is None else str(board),
-        "damaged": report.damaged,
-    }
-
-
 def _table(report: "Report") -> str:
-    rows = [
-        ("blocks", f"{report.blocks:,}"),
-        ("positions", f"{report.positions:,}"),
-    ]
+    rows = [("blocks", f"{report.blocks:,}"), ("positions", f"{report.positions:,}")]
     if report.residual is not None:
         rows.append(("recomputed", f"{report.recomputed:,}"))
         rows.append(("residual", f"{report.residual:.2g}  {report.residual_board}"))

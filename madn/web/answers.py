@@ -8,12 +8,13 @@ import hashlib
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from madn.board import Board
 from madn.database import Database, Option, move_of, squares_of
-from madn.drawing import Side, layout
+from madn.drawing import layout
 from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError
 from madn.players import PLAYERS, OptimalPlayer
 from madn.rules import ROLLS
@@ -61,7 +62,7 @@ class Served:
         names = ("rules", "positions", "bytes", "values", "max_error", "boards")
         self.facts = {"name": name, "version": self.version} | {fact: info[fact] for fact in names}
         self.at_hand = info["positions"] * 8 <= CACHE_BYTES
-        self.layout = tagged(encoded(self._layout()))
+        self.layout = tagged(encoded(asdict(layout(self.rules))))
         self.position = lru_cache(CACHED_ANSWERS)(self._position)
         database.preload()
 
@@ -116,14 +117,6 @@ class Served:
             for roll, options in zip(ROLLS, listed, strict=True)
         )
         return f'{{"board":"{board}","win":{_number(win)},"winner":null,"rolls":[{rolls}]}}'.encode()
-
-    def _layout(self) -> dict[str, object]:
-        def side(cells: Side) -> dict[str, object]:
-            return {"path": cells.path, "box": cells.box}
-
-        grid = layout(self.rules)
-        sides = {"bottom": side(grid.bottom), "top": side(grid.top)}
-        return {"width": grid.width, "height": grid.height, **sides}
 
 
 def _written(options: list[Option]) -> str:

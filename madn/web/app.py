@@ -22,15 +22,8 @@ from madn.errors import MadnError, MissingBlockError
 from madn.players import PLAYERS
 from madn.rules import ROLLS
 from madn.web.answers import Answer, Served, encoded, tagged
-from madn.web.description import (
-    BOARDS,
-    BODY_BYTES,
-    BODY_SECONDS,
-    MOST_SEED,
-    documentation,
-    openapi,
-)
-from madn.web.guard import SECURITY, Guard, Rate, client
+from madn.web.description import BOARDS, BODY_BYTES, BODY_SECONDS, MOST_SEED, documentation, openapi
+from madn.web.guard import BUSY_SECONDS, SECURITY, Guard, Rate, client
 
 RATE = 5000  # positions a second for one client
 YEAR = "public, max-age=31536000, immutable"
@@ -52,21 +45,25 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     """The application that serves these databases; the first is asked where a request names none."""
     limit = Rate(rate)
     interface = Interface({served.name: served for served in databases}, limit)
+    players = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
     routes = [
         Route(f"/api/{name}", handler)
         for name, handler in {
             "position": interface.position,  # first, because it is asked most
             "move": interface.move,
-            "databases": interface.databases,
+            "databases": fixed(tagged(encoded({"databases": [served.facts for served in databases]})), strict=True),
             "layout": interface.layout,
-            "players": interface.players,
+            "players": fixed(tagged(encoded({"players": players})), strict=True),
             "health": interface.health,
             "openapi.json": fixed(tagged(encoded(openapi(databases)))),
         }.items()
     ]
     routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
     routes.append(Route("/api", fixed(tagged(documentation(databases).encode()), TYPES["html"])))
-    routes += [Route("/" if name == "index.html" else f"/{name}", handler) for name, handler in files().items()]
+    # The files of the page are read once: a request can name one of these and nothing else.
+    for file in (resources.files("madn") / "web" / "static").iterdir():
+        handler = fixed(tagged(file.read_bytes()), TYPES[file.name.rpartition(".")[2]])
+        routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", handler))
     app = Starlette(
         routes=routes,
         middleware=[Middleware(Guard, rate=limit)],
@@ -76,19 +73,12 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
     return app
 
 
-def files() -> dict[str, Handler]:
-    """The files of the page by name, read once: a request can name one of these and nothing else."""
-    handlers = {}
-    for file in (resources.files("madn") / "web" / "static").iterdir():
-        kind = TYPES[file.name.rpartition(".")[2]]
-        handlers[file.name] = fixed(tagged(file.read_bytes()), kind)
-    return handlers
-
-
-def fixed(answer: Answer, kind: str = "application/json") -> Handler:
-    """A handler that always gives the same answer."""
+def fixed(answer: Answer, kind: str = "application/json", *, strict: bool = False) -> Handler:
+    """A handler that always gives the same answer, with `strict` only to a request without parameters."""
 
     async def handler(request: Request) -> Response:
+        if strict:
+            parameters(request)
         return answered(request, answer, ASK_AGAIN, kind)
 
     return handler
@@ -103,23 +93,17 @@ def answered(request: Request, answer: Answer, cache: str, kind: str = "applicat
     return Response(answer.body, headers=headers, media_type=kind)
 
 
+def unkept(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """An answer that nobody may cache."""
+    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+
+
 class Interface:
     """The handlers of `/api`."""
 
     def __init__(self, served: Mapping[str, Served], rate: Rate) -> None:
         self.served = served
         self.rate = rate
-
-    async def databases(self, request: Request) -> Response:
-        """What is served."""
-        parameters(request)
-        return answered(request, tagged(encoded({"databases": [s.facts for s in self.served.values()]})), ASK_AGAIN)
-
-    async def players(self, request: Request) -> Response:
-        """Who can choose moves."""
-        parameters(request)
-        listed = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
-        return answered(request, tagged(encoded({"players": listed})), ASK_AGAIN)
 
     async def layout(self, request: Request) -> Response:
         """Where squares are drawn."""
@@ -152,16 +136,13 @@ class Interface:
         served, _ = self._database(parameters(request, "db", "version"))
         boards = boards_of(await body_of(request))
         if len(boards) > 1 and not self.rate.allows(client(request.scope), len(boards) - 1):
-            message = f"more than {self.rate.rate} positions a second; try again in a moment"
-            raise HTTPException(429, message, {"retry-after": "1"})
-        body = await run_in_threadpool(served.positions, boards)
-        return Response(body, headers={"cache-control": "no-store"}, media_type="application/json")
+            raise HTTPException(429, self.rate.exceeded, {"retry-after": str(BUSY_SECONDS)})
+        return unkept(await run_in_threadpool(served.positions, boards))
 
     async def health(self, request: Request) -> Response:
         """Whether the server answers."""
         parameters(request)
-        facts = {"status": "ok", "version": madn.__version__, "databases": len(self.served)}
-        return Response(encoded(facts), headers={"cache-control": "no-store"}, media_type="application/json")
+        return unkept(encoded({"status": "ok", "version": madn.__version__, "databases": len(self.served)}))
 
     def _database(self, given: Mapping[str, str]) -> tuple[Served, str]:
         """The database a request names, and how long its answers may be cached."""
@@ -234,19 +215,17 @@ def boards_of(body: bytes) -> list[str]:
 async def on_refusal(_: Request, error: Exception) -> Response:
     """A request that cannot be answered; it says why."""
     if isinstance(error, HTTPException):
-        status, message, headers = error.status_code, error.detail, dict(error.headers or {})
+        status, message, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, OSError):  # a damaged database: what is wrong with it is for the one who keeps it
         return await on_fault(_, error)
     else:
-        status, message, headers = 400, str(error), {}
+        status, message, headers = 400, str(error), None
     if status == 404 and message == "Not Found":
         message = "there is nothing here; / is the page, /api says what can be asked"
-    headers.setdefault("cache-control", "no-store")
-    return Response(encoded({"message": message}), status, headers, "application/json")
+    return unkept(encoded({"message": message}), status, headers)
 
 
 async def on_fault(_: Request, error: Exception) -> Response:
     """A real fault. The log has the reason; the answer has no path and no line of the program in it."""
     log.error("fault: %s", error, exc_info=error)
-    headers = {"cache-control": "no-store", **SECURITY}
-    return Response(encoded({"message": "the server has failed; its log says why"}), 500, headers, "application/json")
+    return unkept(encoded({"message": "the server has failed; its log says why"}), 500, SECURITY)

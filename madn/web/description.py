@@ -35,6 +35,7 @@ PROBABILITY: Schema = {
 }
 SQUARE: Schema = {"type": ["integer", "null"], "minimum": 0, "description": "A square in the mover's numbers."}
 COUNT: Schema = {"type": "integer", "minimum": 0}
+ROLL: Schema = {"type": "integer", "minimum": 1, "maximum": DIE}
 TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number", "minimum": 0}
 
@@ -55,6 +56,8 @@ def named(name: str) -> Schema:
 
 
 CELLS = listed(listed(COUNT, minItems=2, maxItems=2))
+DRAWN = record(path=CELLS, box=CELLS)
+MOVES = listed(named("Move"), minItems=1, description="All legal moves, best first.")
 SCHEMAS: dict[str, Schema] = {
     "Error": record(message={"type": "string", "description": "What is wrong, in one line."}),
     "Move": record(
@@ -69,9 +72,9 @@ SCHEMAS: dict[str, Schema] = {
         }
     ),
     "Roll": record(
-        roll={"type": "integer", "minimum": 1, "maximum": DIE},
+        roll=ROLL,
         win=PROBABILITY | {"description": "The winning probability with the best move."},
-        moves=listed(named("Move"), minItems=1, description="All legal moves, best first."),
+        moves=MOVES,
     ),
     "Position": record(
         board=BOARD,
@@ -90,13 +93,13 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Chosen": record(
         board=BOARD,
-        roll={"type": "integer", "minimum": 1, "maximum": DIE},
+        roll=ROLL,
         player=TEXT,
         seed=COUNT,
         move=TEXT | {"description": "The move that the player makes."},
         win=PROBABILITY | {"description": "The mover's winning probability after it."},
         loss=PROBABILITY | {"description": "What it loses compared with the best one."},
-        moves=listed(named("Move"), minItems=1, description="All legal moves, best first."),
+        moves=MOVES,
     ),
     "Database": record(
         name=TEXT | {"description": "The value for the parameter db."},
@@ -113,12 +116,7 @@ SCHEMAS: dict[str, Schema] = {
         },
     ),
     "Player": record(name=TEXT, description=TEXT),
-    "Layout": record(
-        width=COUNT,
-        height=COUNT,
-        bottom=record(path=CELLS, box=CELLS),
-        top=record(path=CELLS, box=CELLS),
-    ),
+    "Layout": record(width=COUNT, height=COUNT, bottom=DRAWN, top=DRAWN),
 }
 
 ERRORS = {
@@ -138,16 +136,20 @@ def parameter(name: str, description: str, schema: Schema, required: bool = Fals
     return {"name": name, "in": "query", "required": required, "description": description, "schema": schema}
 
 
-def operation(name: str, summary: str, answer: Schema, errors: Sequence[int] = (), **more: Any) -> Schema:
-    """A request: what it answers and which errors it can have."""
+def content(schema: Schema) -> Schema:
+    """A body of JSON."""
+    return {"application/json": {"schema": schema}}
+
+
+def operation(
+    name: str, summary: str, answer: Schema, errors: Sequence[int] = (), method: str = "get", **more: Any
+) -> dict[str, Schema]:
+    """A request to `/api/NAME`: what it answers and which errors it can have."""
     kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
-    ok = {"description": "The answer.", "headers": kept, "content": {"application/json": {"schema": answer}}}
-    failed = {"application/json": {"schema": named("Error")}}
-    responses = {
-        "200": ok,
-        **{str(s): {"description": ERRORS[s], "content": failed} for s in sorted({400, 429, 500, 503, *errors})},
-    }
-    return {"operationId": name, "summary": summary, **more, "responses": responses}
+    responses = {"200": {"description": "The answer.", "headers": kept, "content": content(answer)}}
+    for status in sorted({400, 429, 500, 503, *errors}):
+        responses[str(status)] = {"description": ERRORS[status], "content": content(named("Error"))}
+    return {f"/api/{name}": {method: {"operationId": name, "summary": summary, **more, "responses": responses}}}
 
 
 def openapi(databases: Sequence[Served]) -> Schema:
@@ -160,7 +162,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
         {"enum": [served.version for served in databases]},
     )
     board = parameter("board", "The position.", BOARD, required=True)
-    roll = parameter("roll", "The roll.", {"type": "integer", "minimum": 1, "maximum": DIE}, required=True)
+    roll = parameter("roll", "The roll.", ROLL, required=True)
     player = parameter("player", "Who chooses; optimal by default.", {"enum": list(PLAYERS)})
     seed = parameter(
         "seed", "For players that draw lots: the same seed, the same move.", COUNT | {"maximum": MOST_SEED}
@@ -175,56 +177,43 @@ def openapi(databases: Sequence[Served]) -> Schema:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": {
-            "/api/position": {
-                "get": operation(
-                    "position",
-                    "The winning probability of a position, and all moves of all six rolls, best first",
-                    named("Position"),
-                    [404],
-                    parameters=[board, db, version],
-                )
-            },
-            "/api/positions": {
-                "post": operation(
-                    "positions",
-                    f"As /api/position for up to {BOARDS} boards",
-                    record(positions=listed(named("Position"))),
-                    [404, 408, 413, 415],
-                    parameters=[db, version],
-                    requestBody={"required": True, "content": {"application/json": {"schema": batch}}},
-                )
-            },
-            "/api/move": {
-                "get": operation(
-                    "move",
-                    "The move that a player makes with a roll, and all legal moves, best first",
-                    named("Chosen"),
-                    [404],
-                    parameters=[board, roll, player, seed, db, version],
-                )
-            },
-            "/api/players": {
-                "get": operation("players", "Who can choose moves", record(players=listed(named("Player"))))
-            },
-            "/api/databases": {
-                "get": operation("databases", "What is served", record(databases=listed(named("Database"))))
-            },
-            "/api/layout": {
-                "get": operation(
-                    "layout",
-                    "Where the squares of each side are drawn, as [column, row]",
-                    named("Layout"),
-                    [404],
-                    parameters=[db, version],
-                )
-            },
-            "/api/health": {
-                "get": operation(
-                    "health",
-                    "Whether the server answers",
-                    record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT),
-                )
-            },
+            **operation(
+                "position",
+                "The winning probability of a position, and all moves of all six rolls, best first",
+                named("Position"),
+                [404],
+                parameters=[board, db, version],
+            ),
+            **operation(
+                "positions",
+                f"As /api/position for up to {BOARDS} boards",
+                record(positions=listed(named("Position"))),
+                [404, 408, 413, 415],
+                method="post",
+                parameters=[db, version],
+                requestBody={"required": True, "content": content(batch)},
+            ),
+            **operation(
+                "move",
+                "The move that a player makes with a roll, and all legal moves, best first",
+                named("Chosen"),
+                [404],
+                parameters=[board, roll, player, seed, db, version],
+            ),
+            **operation("players", "Who can choose moves", record(players=listed(named("Player")))),
+            **operation("databases", "What is served", record(databases=listed(named("Database")))),
+            **operation(
+                "layout",
+                "Where the squares of each side are drawn, as [column, row]",
+                named("Layout"),
+                [404],
+                parameters=[db, version],
+            ),
+            **operation(
+                "health",
+                "Whether the server answers",
+                record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT),
+            ),
         },
         "components": {"schemas": SCHEMAS},
     }
@@ -234,36 +223,29 @@ def documentation(databases: Sequence[Served]) -> str:
     """The description as a page for people."""
     api = openapi(databases)
     served = databases[0]
-    examples = {
-        "position": "?board=0/0",
-        "move": "?board=0/0&roll=3&player=fpoc",
-        "players": "",
-        "databases": "",
-        "layout": "",
-        "health": "",
-    }
+    examples = {"/api/position": "?board=0/0", "/api/move": "?board=0/0&roll=3&player=fpoc"}
     parts = []
     for path, methods in api["paths"].items():
         for method, asked in methods.items():
-            parts.append(f"<h2><code>{method.upper()} {path}</code></h2><p>{_text(asked['summary'])}.</p>")
-            if asked["operationId"] in examples:
-                link = _text(path + examples[asked["operationId"]])
+            parts.append(f"<h2><code>{method.upper()} {path}</code></h2><p>{html.escape(asked['summary'])}.</p>")
+            if method == "get":
+                link = html.escape(path + examples.get(path, ""))
                 parts.append(f'<p>Try <a href="{link}"><code>{link}</code></a></p>')
             rows = [
-                (f"<code>{p['name']}</code>", _text(p["description"]) + ("" if p["required"] else " Optional."))
+                (f"<code>{p['name']}</code>", html.escape(p["description"]) + ("" if p["required"] else " Optional."))
                 for p in asked.get("parameters", [])
             ]
             if rows:
                 parts.append(_table(("parameter", ""), rows))
             if "requestBody" in asked:
                 body = json.dumps({"boards": ["0/0", "3,17/0"]})
-                parts.append(f"<p>The body is JSON:</p><pre>{_text(body)}</pre>")
+                parts.append(f"<p>The body is JSON:</p><pre>{html.escape(body)}</pre>")
             answer = asked["responses"]["200"]["content"]["application/json"]["schema"]
             parts.append(_table(("field of the answer", ""), _fields(answer)))
     schemas = "".join(
         f'<h3 id="{name}">{name}</h3>{_table(("field", ""), _fields(schema))}' for name, schema in SCHEMAS.items()
     )
-    errors = _table(("status", ""), [(str(status), _text(meaning)) for status, meaning in ERRORS.items()])
+    errors = _table(("status", ""), [(str(status), html.escape(meaning)) for status, meaning in ERRORS.items()])
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -280,7 +262,7 @@ def documentation(databases: Sequence[Served]) -> str:
 <h1>The HTTP interface</h1>
 <p>Programs can ask this server what the page asks. Every answer is JSON; unknown values are <code>null</code>. The
 same description for programs is <a href="/api/openapi.json">openapi.json</a>. The default database is
-<code>{_text(served.name)}</code>, version <code>{served.version}</code>. An answer to a request with this version
+<code>{html.escape(served.name)}</code>, version <code>{served.version}</code>. An answer to a request with this version
 never changes and may be cached forever. Answers to <code>GET</code> have an <code>ETag</code>, except
 <code>/api/health</code>.</p>
 {"".join(parts)}
@@ -293,10 +275,6 @@ never changes and may be cached forever. Answers to <code>GET</code> have an <co
 </body>
 </html>
 """
-
-
-def _text(text: str) -> str:
-    return html.escape(text)
 
 
 def _table(heads: tuple[str, str], rows: Sequence[tuple[str, str]]) -> str:
@@ -321,4 +299,4 @@ def _kind(field: Schema) -> str:
     words = " or ".join(kind) if isinstance(kind, list) else kind
     if "items" in field and "$ref" in field["items"]:
         words = f"{words} of {_kind(field['items'])}"
-    return f"{words}. {_text(field.get('description', ''))}" if field.get("description") else words
+    return f"{words}. {html.escape(field['description'])}" if "description" in field else words

@@ -1,11 +1,11 @@
 """What stands before every request: headers for browsers, limits on rate and number, and one shape for errors."""
 
-import json
 import time
 from collections import OrderedDict
 from collections.abc import MutableMapping
 from typing import Any
 
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 UNDER_WAY = 256  # requests that are being answered at once
@@ -40,6 +40,7 @@ class Rate:
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
+        self.exceeded = f"more than {rate} positions a second; try again in a moment"
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it was that
 
     def allows(self, client: str, count: int = 1) -> bool:
@@ -76,9 +77,9 @@ class Guard:
             await send(message)
 
         if self.under_way >= self.most:
-            await refuse(guarded, 503, "the server is busy; try again in a moment")
+            await refusal(503, "the server is busy; try again in a moment")(scope, receive, guarded)
         elif not self.rate.allows(client(scope)):
-            await refuse(guarded, 429, f"more than {self.rate.rate} positions a second; try again in a moment")
+            await refusal(429, self.rate.exceeded)(scope, receive, guarded)
         else:
             self.under_way += 1
             try:
@@ -93,15 +94,6 @@ def client(scope: MutableMapping[str, Any]) -> str:
     return str(found[0]) if found else ""
 
 
-async def refuse(send: Send, status: int, message: str) -> None:
-    """Answer with an error, without looking at the request."""
-    body = json.dumps({"message": message}).encode()
-    headers = {
-        "content-type": "application/json",
-        "content-length": str(len(body)),
-        "cache-control": "no-store",
-        "retry-after": str(BUSY_SECONDS),
-    }
-    raw = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": status, "headers": raw})
-    await send({"type": "http.response.body", "body": body})
+def refusal(status: int, message: str) -> JSONResponse:
+    """An error that says when to come back."""
+    return JSONResponse({"message": message}, status, {"cache-control": "no-store", "retry-after": str(BUSY_SECONDS)})
