@@ -1,8 +1,5 @@
 """Every error this package raises on purpose. `MadnError` is the base of all."""
 
-import os
-from pathlib import Path
-
 
 class MadnError(Exception):
     """Base of all errors of this package; `str(error)` is one line for a person."""
@@ -65,13 +62,3 @@ class InvalidPlayerError(MadnError, ValueError):
 
 class InvalidRecordError(MadnError, ValueError):
     """The text is not the record of a game; the message names the line."""
-
-
-def read_text(path: str | os.PathLike[str], error: type[MadnError]) -> str:
-    """The text of a file, line ends as they are; raises this error if it cannot be read."""
-    try:
-        return Path(path).read_bytes().decode("utf-8")
-    except OSError as reason:
-        raise error(f"{path}: {reason.strerror}") from None
-    except UnicodeDecodeError:
-        raise error(f"{path}: not a text in UTF-8") from None

@@ -17,8 +17,9 @@ from typing import SupportsIndex
 
 from madn.board import STANDARD, Board, Move, as_board, as_move
 from madn.database import Database, open_database
-from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError, read_text
+from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
 from madn.features import FEATURES
+from madn.record import read_text
 from madn.rules import Rules
 
 Choose = Callable[[Board, int, tuple[Move, ...]], Move | str | Sequence[Move | str]]

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from madn.board import Board, Move, as_board, as_move
-from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError, read_text
+from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError, MadnError
 from madn.rules import ROLLS, Rules, rolls_again
 
 TITLE = "madn game"
@@ -279,6 +279,16 @@ def _ply(text: str, number: int, board: Board, mover: str, wrong: Callable[[str]
         raise wrong(f"move {number}: {error}{more}") from None
     comment = parts[5]
     return Ply(roll, move, () if comment is None else (comment.removeprefix(" "),))
+
+
+def read_text(path: str | Path, error: type[MadnError]) -> str:
+    """The text of a file, line ends as they are; raises this error if it cannot be read."""
+    try:
+        return Path(path).read_bytes().decode("utf-8")
+    except OSError as reason:
+        raise error(f"{path}: {reason.strerror}") from None
+    except UnicodeDecodeError:
+        raise error(f"{path}: not a text in UTF-8") from None
 
 
 def read_record(path: str | Path) -> Record:
