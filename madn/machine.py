@@ -19,6 +19,7 @@ __all__ = [
     "free_disk",
     "has_avx2",
     "openmp",
+    "processors",
     "usable_threads",
     "versions",
 ]
@@ -29,6 +30,14 @@ Build = TypeVar("Build")
 def usable_threads() -> int:
     """The processors this process may use, or OMP_NUM_THREADS; 1 in a build without OpenMP."""
     return max_threads()
+
+
+def processors() -> int:
+    """The processors this process may use, whether or not this build has OpenMP."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not Linux
+        return os.cpu_count() or 1
 
 
 def chosen_threads(asked: int | None) -> int:

@@ -53,19 +53,15 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     """Print the version, whether OpenMP is in it, the threads, the kernels and the libraries, and exit."""
     if not wanted or ctx.resilient_parsing:
         return
-    import platform
-
-    import numpy
-
-    import madn
-    from madn.machine import compiler, openmp, usable_threads
+    from madn.machine import openmp, usable_threads, versions
     from madn.solver import kernels
 
-    click.echo(f"madn {madn.__version__}")
+    facts = versions()
+    click.echo(f"madn {facts['madn']}")
     click.echo(f"OpenMP: {'yes' if openmp() else 'no, one thread only'}")
     click.echo(f"threads: {usable_threads()}")
-    click.echo(f"kernels: {kernels.build}, built with {compiler()}")
-    click.echo(f"numpy {numpy.__version__}, Python {platform.python_version()}")
+    click.echo(f"kernels: {kernels.build}, built with {facts['compiler']}")
+    click.echo(f"numpy {facts['numpy']}, Python {facts['python']}")
     ctx.exit()
 
 

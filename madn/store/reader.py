@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from madn._core import Game
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError, MissingDatabaseError, NoValuesError
+from madn.machine import processors
 from madn.store import blocks, policy
 from madn.store.blocks import Array
 from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, one_line
@@ -263,7 +264,7 @@ class BlockReader(FrameReader):
                 raw = self.block(table, at, keep)[ascending[start:end] - table.first_ids[at]]
                 sorted_wins[start:end] = table.encodings[at].wins(raw)
 
-        workers = min(os.cpu_count() or 1, 8)
+        workers = min(processors(), 8)
         if len(needed) < 4 * workers:
             answer(needed)
         else:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, RulesMismatchError
+from madn.machine import processors
 from madn.store import blocks
 from madn.store.catalogue import LudoCatalogueFile, check_ordinary, one_line, read_catalogue
 from madn.store.reader import BlockReader, open_file, open_reader, read_at
@@ -162,7 +163,7 @@ def _check_blocks(reader: BlockReader, table: BlockTable, unreadable: set[int], 
             return str(error)
         return None
 
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, 8)) as pool:
+    with ThreadPoolExecutor(min(processors(), 8)) as pool:
         for start in range(0, len(table), TOGETHER):
             some = range(start, min(start + TOGETHER, len(table)))
             problems = map(problem, some) if len(table) < FEW else pool.map(problem, some)

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from madn.errors import MadnError, OutputError, ResourceError
+from madn.machine import free_disk
 from madn.store.catalogue import is_catalogue
 from madn.store.records import CATALOGUE, SUMS
 
@@ -59,7 +60,7 @@ def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
         target = Path(os.path.realpath(path))
         present = sum(_bytes_in(directory) for directory in (target, _part_of(target)))
         disk = next(directory for directory in (target, *target.parents) if directory.exists())
-        names, total, free = wanted.get(disk.stat().st_dev, ([], 0, shutil.disk_usage(disk).free))
+        names, total, free = wanted.get(disk.stat().st_dev, ([], 0, free_disk(disk)))
         wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - present), free
     for names, total, free in wanted.values():
         if free < total:
