@@ -9,7 +9,7 @@ from madn.evaluate import SideTables
 
 Exit = tuple[NDArray[Any], NDArray[Any], int]
 
-class Component:
+class Evaluator:
     columns: int
     def __init__(
         self,

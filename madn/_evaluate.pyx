@@ -48,7 +48,7 @@ cdef struct Table:       # one side
     const uint32_t* sets         # [a][b], six sets of BITS bits; NULL: the best move
 
 
-cdef class Component:
+cdef class Evaluator:
     """One pair of finish zones; `a` and `b` are the `SideTables` of madn/evaluate.py, everything is checked here."""
     cdef Table a, b
     cdef Values L, R

@@ -34,7 +34,7 @@ Cell = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class SideCells:
     """The cells of one side: its path from the A-square to the last finish square, and its box."""
 
     path: tuple[Cell, ...]
@@ -42,17 +42,17 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class BoardLayout:
     """A grid of `width` times `height` cells; turning it by half a turn swaps the two sides."""
 
     width: int
     height: int
-    bottom: Side
-    top: Side
+    bottom: SideCells
+    top: SideCells
 
 
 @cache
-def layout(rules: Rules) -> Layout:
+def layout(rules: Rules) -> BoardLayout:
     """Place the squares of both sides on a grid.
 
     The loop is a cross. Its upright arms are 3 wide and `up` long; its level arms are `waist` high (3, or 4
@@ -87,18 +87,18 @@ def layout(rules: Rules) -> Layout:
     x0, y0 = min(x for x, _ in cells), min(y for _, y in cells)
     x1, y1 = max(x for x, _ in cells), max(y for _, y in cells)
 
-    def side(path: list[Cell], box: list[Cell]) -> Side:
-        return Side(tuple((x - x0, y - y0) for x, y in path), tuple((x - x0, y - y0) for x, y in box))
+    def side(path: list[Cell], box: list[Cell]) -> SideCells:
+        return SideCells(tuple((x - x0, y - y0) for x, y in path), tuple((x - x0, y - y0) for x, y in box))
 
     top = side([turned(cell) for cell in path], [turned(cell) for cell in box])
-    return Layout(x1 - x0 + 1, y1 - y0 + 1, bottom=side(path, box), top=top)
+    return BoardLayout(x1 - x0 + 1, y1 - y0 + 1, bottom=side(path, box), top=top)
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
     """One side as it is drawn: its cells, pieces and status; the colour goes with the seat."""
 
-    side: Side
+    side: SideCells
     squares: tuple[int, ...]
     boxed: int
     status: str
@@ -120,7 +120,7 @@ def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool
     return seat(own, other, "to move", flip), seat(other, own, "waits", not flip)
 
 
-def idle_sides(rules: Rules) -> list[tuple[Colour, Side]]:
+def idle_sides(rules: Rules) -> list[tuple[Colour, SideCells]]:
     """The two sides that do not play, on the printed board; no other board has room for them."""
     cells = layout(rules)
     if rules.squares != 40 or cells.width != cells.height:
@@ -131,7 +131,7 @@ def idle_sides(rules: Rules) -> list[tuple[Colour, Side]]:
         for _ in range(turns):  # a quarter turn each
             path = tuple((cells.width - 1 - y, x) for x, y in path)
             box = tuple((cells.width - 1 - y, x) for x, y in box)
-        sides.append((colour, Side(path, box)))
+        sides.append((colour, SideCells(path, box)))
     return sides
 
 
@@ -237,7 +237,7 @@ def _disc(cell: Cell, fill: str, stroke: str) -> str:
     return f'<circle cx="{x}" cy="{y}" r="{DISC}" fill="{fill}" stroke="{stroke}" stroke-width="2"/>'
 
 
-def _home(colour: Colour, side: Side, rules: Rules) -> list[str]:
+def _home(colour: Colour, side: SideCells, rules: Rules) -> list[str]:
     """The coloured squares of a side: the box on its panel, the A-square, the finish lane."""
     columns, rows = zip(*map(_centre, side.box), strict=True)
     x, y, pad = min(columns), min(rows), 26

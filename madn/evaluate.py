@@ -253,7 +253,7 @@ class _Work:
         row_exits = [self._exit(zone, g, True) for zone in rows.moves.exits]
         column_exits = [self._exit(f, zone, False) for zone in columns.moves.exits]
         tables, sets = (self.tables[f], self.tables[g]), (self._sets(0, f, g), self._sets(1, f, g))
-        component = _evaluate.Component(self.rules.pieces, *tables, L, R, row_exits, column_exits, *sets)
+        component = _evaluate.Evaluator(self.rules.pieces, *tables, L, R, row_exits, column_exits, *sets)
         target, sweeps = self.tolerance / 2, 0
         while True:
             change = np.inf
@@ -268,7 +268,7 @@ class _Work:
         self.values[f, g] = L, R
         self.residual, self.sweeps = max(self.residual, residual), max(self.sweeps, sweeps)
 
-    def _pass(self, component: _evaluate.Component, rows: Side, examine: bool) -> float:
+    def _pass(self, component: _evaluate.Evaluator, rows: Side, examine: bool) -> float:
         most = 0.0
         for begin, end in pairwise(rows.class_start.tolist()):
             threads = self.threads if (end - begin) * component.columns >= PARALLEL else 1

@@ -42,7 +42,7 @@ from madn.games.cantstop import (
 from madn.games.cantstop._stage import Stage
 from madn.games.cantstop._turns import Turns
 from madn.games.cantstop.first_turn import first_turn, stored_turn
-from madn.games.cantstop.layout import Layout
+from madn.games.cantstop.numbering import Numbering
 from madn.games.cantstop.turns import Turn, estimates, states, steps, stop_leads_to
 from madn.report import facts
 from madn.store.records import frame_digest
@@ -226,13 +226,13 @@ def read_program(code: list[int]) -> list[tuple[int, list[tuple[int, list[int]]]
     "game", [CantStop(2, 3, to_win=2), CantStop(3, 1), CantStop(4, 1, 0), CantStop(5, 1, 0)], ids=str
 )
 def test_the_kernels_know_the_same_moves(game: CantStop) -> None:
-    layout = Layout(game)
+    numbering = Numbering(game)
     mask = (1 << game.columns) - 1
     for rest in (mask, mask & ~2):
         sets = kernels.column_sets(rest, game.columns)
-        placements = layout.placements(rest)
+        placements = numbering.placements(rest)
         some = np.arange(0, len(placements), max(1, len(placements) // 20)).astype(np.int32)
-        turns, _, _ = kernels.make_turns(layout, rest, some, 1)
+        turns, _, _ = kernels.make_turns(numbering, rest, some, 1)
         for k, own in enumerate(placements.squares[some].tolist()):
             left = tuple((n - x) * (rest >> c & 1) for c, (n, x) in enumerate(zip(game.lengths, own, strict=True)))
             order = [
@@ -322,8 +322,8 @@ def stage_arguments(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> tuple[li
 
     monkeypatch.setattr(kernels, "Turns", recorder(Turns))
     monkeypatch.setitem(kernels.BUILDS, "recorded", recorder(Stage))
-    layout = Layout(CantStop(3, 1, 1))
-    kernels.make_stage(layout, 0b11111, np.zeros((2, layout.size)), 5, 1, "recorded")
+    numbering = Numbering(CantStop(3, 1, 1))
+    kernels.make_stage(numbering, 0b11111, np.zeros((2, numbering.size)), 5, 1, "recorded")
     monkeypatch.undo()
     return calls[0], calls[1]
 
@@ -483,7 +483,7 @@ def test_a_player_by_the_rule_is_solved_exactly(points: int) -> None:
         """What role 0 is left with after stopping: the opponent has role 1."""
 
         def anchor(self, own: Any, other: Any, won: int, lost: int) -> float:
-            return float(ruled.values[1, ruled.layout.index(own, other, lost)])
+            return float(ruled.values[1, ruled.numbering.index(own, other, lost)])
 
     def stop(markers: Any) -> float | None:
         after = stop_leads_to(game, (0,) * 5, (0,) * 5, markers)

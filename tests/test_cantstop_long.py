@@ -10,7 +10,7 @@ import pytest
 from madn.errors import CorruptBlockError
 from madn.games.cantstop import CantStop, kernels, solve
 from madn.games.cantstop.checkpoint import Checkpoint
-from madn.games.cantstop.layout import Layout
+from madn.games.cantstop.numbering import Numbering
 from madn.machine import fastest_build
 
 
@@ -47,8 +47,8 @@ def test_a_solve_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("game", [CantStop(3, 2), CantStop(3, 3), CantStop(4, 1)])
 def test_the_work_of_all_levels_is_that_of_the_positions(game: CantStop) -> None:
     """In `CantStop.positions` they are counted for both players, and 2 for each finished index."""
-    layout = Layout(game)
-    work = sum(layout.work(mask).sum() for mask in layout.places)
+    numbering = Numbering(game)
+    work = sum(numbering.work(mask).sum() for mask in numbering.places)
     assert 2 * work == pytest.approx(game.positions - 2 * game._finished(), rel=0.02)
 
 
@@ -56,10 +56,10 @@ def test_the_work_of_all_levels_is_that_of_the_positions(game: CantStop) -> None
 def test_a_first_pass_is_the_work_of_a_level(build: str) -> None:
     """Where the open columns are not symmetric, exactly. Any change is small enough here, so that one pass will do."""
     game = CantStop(3, 2)
-    layout = Layout(game)
+    numbering = Numbering(game)
     for mask in (0b00111, 0b01011, 0b01111):
-        stage = kernels.make_stage(layout, mask, np.zeros((1, layout.size)), 0, 2, build)
-        for level, work in enumerate(layout.work(mask)):
+        stage = kernels.make_stage(numbering, mask, np.zeros((1, numbering.size)), 0, 2, build)
+        for level, work in enumerate(numbering.work(mask)):
             assert stage.solve_level(level, 8, 1.0, 1)[3] == work
 
 
@@ -79,10 +79,10 @@ def test_a_signal_is_heard_in_the_middle_of_a_level(threads: int) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
         raise StopError
 
-    layout, mask = Layout(CantStop(3, 4)), 0b11111
-    values = np.zeros((1, layout.size))
-    level = int(np.argmax(layout.work(mask)))
-    stage = kernels.make_stage(layout, mask, values, 0, threads, fastest_build(kernels.BUILDS))
+    numbering, mask = Numbering(CantStop(3, 4)), 0b11111
+    values = np.zeros((1, numbering.size))
+    level = int(np.argmax(numbering.work(mask)))
+    stage = kernels.make_stage(numbering, mask, values, 0, threads, fastest_build(kernels.BUILDS))
     before = signal.signal(signal.SIGALRM, stop)
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.01)

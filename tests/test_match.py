@@ -16,7 +16,7 @@ from test_players import rule_players
 import madn
 from madn import Board, Move, Rules
 from madn._core import Game
-from madn._evaluate import Component, fill
+from madn._evaluate import Evaluator, fill
 from madn._match import play_many, play_one
 from madn._players import CompiledPlayer
 from madn.cli import main
@@ -253,7 +253,7 @@ def test_exact_results_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def component(
     side: Callable[[SideTables], SideTables] = lambda side: side, pieces: int = 2, columns: int = 0, **changes: Any
-) -> Component:
+) -> Evaluator:
     """The last component of a small game, with one thing changed."""
     a = Side(SMALL, 0b10)
     tables, n = SideTables.of(a), a.size
@@ -261,7 +261,7 @@ def component(
     end = np.ones(n)
     exits = {"a_exits": [(end, end, 0)], "b_exits": [(end, end, columns or 1)]}
     arguments = {**values, **exits, "a_sets": None, "b_sets": None, **changes}
-    return Component(pieces, side(tables), tables, **arguments)
+    return Evaluator(pieces, side(tables), tables, **arguments)
 
 
 def changed(name: str, at: Any, value: int) -> Callable[[SideTables], SideTables]:

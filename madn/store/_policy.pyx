@@ -39,7 +39,7 @@ cdef struct Coder:
     int64_t at
 
 # What is the same for a whole row: the own side and its moves.
-cdef struct Side:
+cdef struct Mover:
     uint64_t own
     int count[DIE + 1]                      # moves of a roll, 0 where there is no decision
     OwnMove moves[DIE + 1][MAX_CHOICES]
@@ -124,7 +124,7 @@ cdef inline bint event(Model* model, Coder* coder, uint64_t about, const uint64_
     return bit
 
 
-cdef void set_side(Side* side, uint64_t own, const GameTables* t) noexcept nogil:
+cdef void set_side(Mover* side, uint64_t own, const GameTables* t) noexcept nogil:
     cdef int roll, j, piece
     side.own = own
     for roll in range(1, DIE + 1):
@@ -193,7 +193,7 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder
     cdef int64_t lags[NEIGHBOURS]
     cdef int places[MAX_PIECES]
     cdef uint64_t own, other, main2, hit, reach, ahead
-    cdef Side side
+    cdef Mover side
     cdef int k, roll, last
     for k in range(TABLES):
         for i in range(SLOTS):
@@ -233,12 +233,12 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder
     return decisions
 
 
-cdef inline uint64_t neighbour(const Side* side, int roll, int64_t at, const uint8_t* pieces) noexcept nogil:
+cdef inline uint64_t neighbour(const Mover* side, int roll, int64_t at, const uint8_t* pieces) noexcept nogil:
     """The move here of the piece that was moved there."""
     return side.move[roll][pieces[at * DIE + roll - 1]] if at >= 0 else NONE
 
 
-cdef inline int decide(Model* model, Coder* coder, const Side* side, int roll, int64_t i, int64_t row,
+cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, int64_t i, int64_t row,
                        const int64_t* lags, int last, uint64_t hit, uint64_t reach, uint64_t ahead, uint8_t* pieces,
                        uint8_t* choices) noexcept nogil:
     """Code the choice of one roll; returns the piece that it moves."""

@@ -12,7 +12,7 @@ cdef enum:
     WRONG = -2
 
 
-cdef struct Board:               # the same for all structures
+cdef struct BoardTable:               # the same for all structures
     int columns, rolls, sets
     int weight[ROLLS]            # of the rolls that are alike
     int pairs[ROLLS]
@@ -28,7 +28,7 @@ cdef struct Board:               # the same for all structures
     int64_t row_count
 
 
-cdef struct Group:               # rolls that leave the same moves
+cdef struct RollGroup:           # rolls that leave the same moves
     int rolls, count
     uint16_t option[OPTIONS]     # the states they lead to, ascending, then 0
 
@@ -57,7 +57,7 @@ cdef inline bint playable(const int8_t* left, const int8_t* steps, int mask, int
     return left[column] > 0 and used < MARKERS
 
 
-cdef int moves(const Board* b, const int8_t* left, const int64_t* base, const int8_t* steps, int mask, int used,
+cdef int moves(const BoardTable* b, const int8_t* left, const int64_t* base, const int8_t* steps, int mask, int used,
                int roll, uint16_t* option) noexcept nogil:
     """The different states a roll can lead to, ascending; 0 if the turn is lost."""
     cdef int p, k, count = 0, one, two, choices, after, at, later
@@ -96,8 +96,8 @@ cdef int moves(const Board* b, const int8_t* left, const int64_t* base, const in
     return count
 
 
-cdef int64_t write_program(const Board* b, const int8_t* left, const int64_t* base, const int8_t* steps, int mask,
-                           int used, int64_t state, Group* group, uint16_t* out) noexcept nogil:
+cdef int64_t write_program(const BoardTable* b, const int8_t* left, const int64_t* base, const int8_t* steps, int mask,
+                           int used, int64_t state, RollGroup* group, uint16_t* out) noexcept nogil:
     """Write the program of a state; return its length, -1 if a move does not lead to a smaller number.
 
     Rolls that leave the same moves are counted together.

@@ -17,7 +17,7 @@ from madn._machine cimport check_number, check_shape, checked_threads
 include "_moves.pxi"
 
 
-cdef bint describe(const Board* b, const int8_t* left, const int8_t* steps, int mask, int bonus, int64_t* first,
+cdef bint describe(const BoardTable* b, const int8_t* left, const int8_t* steps, int mask, int bonus, int64_t* first,
                    uint16_t* kind, uint8_t* spot, int16_t* score) noexcept nogil:
     """Where stopping in a state leads, which squares its markers stand on, and its points in the rule of 28.
 
@@ -48,8 +48,8 @@ cdef bint describe(const Board* b, const int8_t* left, const int8_t* steps, int 
     return True
 
 
-cdef int64_t build(const Board* b, const int8_t* left, int64_t* first, uint16_t* kind, uint8_t* spot, int16_t* score,
-                   int64_t states, uint16_t* scratch, Group* group, int64_t* base,
+cdef int64_t build(const BoardTable* b, const int8_t* left, int64_t* first, uint16_t* kind, uint8_t* spot,
+                   int16_t* score, int64_t states, uint16_t* scratch, RollGroup* group, int64_t* base,
                    uint16_t** program) noexcept nogil:
     """Build one structure; return the length of its program, NO_MEMORY, or WRONG if the tables lead nowhere."""
     cdef int s, c, mask, used
@@ -97,7 +97,7 @@ def check_range(name, values, low, high):
         raise ValueError(f"{name}: expected {low} to {high}, found {np.min(values)} to {np.max(values)}")
 
 
-cdef int fill(Board* b, list rolls, sets, lengths, places, bonus) except -1:
+cdef int fill(BoardTable* b, list rolls, sets, lengths, places, bonus) except -1:
     """Copy what the rules say into a board."""
     check_number("number of columns", len(lengths), 1, COLUMNS)
     check_number("number of rolls", len(rolls), 1, ROLLS)
@@ -131,7 +131,7 @@ cdef class Turns:
     def __cinit__(self, const int8_t[:, ::1] left not None, const int64_t[::1] begin not None, list rolls not None,
                   sets, lengths, places, bonus, int64_t[:, ::1] radix not None, int64_t[::1] row_first not None,
                   int64_t[:, ::1] block not None, const int32_t[::1] rows not None, int threads):
-        cdef Board b
+        cdef BoardTable b
         cdef int64_t k, count = left.shape[0]
         threads = checked_threads(threads)
         fill(&b, rolls, sets, lengths, places, bonus)
@@ -153,7 +153,7 @@ cdef class Turns:
         b.radix, b.row_first, b.block, b.rows = &radix[0, 0], &row_first[0], &block[0, 0], &rows[0]
         b.row_count = rows.shape[0]
         cdef uint16_t[:, ::1] scratch = np.empty((threads, self.largest * PROGRAM), np.uint16)
-        cdef uint8_t[:, ::1] groups = np.empty((threads, ROLLS * sizeof(Group)), np.uint8)
+        cdef uint8_t[:, ::1] groups = np.empty((threads, ROLLS * sizeof(RollGroup)), np.uint8)
         cdef int64_t[:, ::1] bases = np.zeros((threads, MASKS), np.int64)
         self.length = np.empty(count, np.int64)
         self.programs = <uint16_t**>calloc(count, sizeof(uint16_t*))
@@ -165,7 +165,7 @@ cdef class Turns:
                 self.length[k] = build(&b, &left[k, 0], &self.first[self.begin[k]], &self.kind[self.begin[k]],
                                        &self.spot[self.begin[k], 0], &self.score[self.begin[k]],
                                        self.begin[k + 1] - self.begin[k], &scratch[threadid(), 0],
-                                       <Group*>&groups[threadid(), 0], &bases[threadid(), 0], &self.programs[k])
+                                       <RollGroup*>&groups[threadid(), 0], &bases[threadid(), 0], &self.programs[k])
         if NO_MEMORY in self.length:
             raise MemoryError
         if WRONG in self.length:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from madn.errors import CorruptBlockError
-from madn.games.cantstop.layout import Array
+from madn.games.cantstop.numbering import Array
 
 PAUSE = 600.0  # seconds between two writes
 

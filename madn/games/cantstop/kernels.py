@@ -8,7 +8,7 @@ import numpy as np
 from madn import machine
 from madn.games.cantstop._stage import Stage
 from madn.games.cantstop._turns import Turns
-from madn.games.cantstop.layout import Array, Layout
+from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rule28 import bonus, steps_worth
 from madn.games.cantstop.rules import MARKERS
 
@@ -33,12 +33,12 @@ def column_sets(mask: int, columns: int) -> list[int]:
     ]
 
 
-def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tuple[Turns, Array, Array]:
+def make_turns(numbering: Numbering, mask: int, structures: Array, threads: int) -> tuple[Turns, Array, Array]:
     """The turns of these placements; for each kind of ending the columns of the lanes and the cells of a matrix."""
-    game = layout.game
+    game = numbering.game
     sets = column_sets(mask, game.columns)
     left = np.zeros((len(structures), WIDTH), np.int8)
-    squares = layout.placements(mask).squares
+    squares = numbering.placements(mask).squares
     for c, length in enumerate(game.lengths):
         if mask >> c & 1:
             left[:, c] = length - squares[structures, c]
@@ -56,20 +56,20 @@ def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tu
     for kind, closes in enumerate(sets):
         block[closes, 2] = 2 * kind
         rest = mask & ~closes
-        home = min(rest, layout.mirrored(rest))
-        if home not in layout.places:  # whoever closes these columns has won
+        home = min(rest, numbering.mirrored(rest))
+        if home not in numbering.places:  # whoever closes these columns has won
             columns += [np.zeros(len(squares), np.int32)] * 2
             cells.append(0)
             continue
-        size = layout.rows(home) * layout.columns(home)
+        size = numbering.rows(home) * numbering.columns(home)
         cells.append(size)
-        block[closes, 0] = layout.places[home] + (closes.bit_count() - layout.splits(home)[0]) * size
-        block[closes, 1] = layout.columns(home)
-        radix[closes, : game.columns] = layout.placements(rest).radix
+        block[closes, 0] = numbering.places[home] + (closes.bit_count() - numbering.splits(home)[0]) * size
+        block[closes, 1] = numbering.columns(home)
+        radix[closes, : game.columns] = numbering.placements(rest).radix
         row_first[closes] = sum(map(len, rows))
-        rows.append(layout.lookup_rows(rest))
-        plain = layout.placements(rest).ranks(squares)
-        mirrored = layout.mirror(rest)[plain]
+        rows.append(numbering.lookup_rows(rest))
+        plain = numbering.placements(rest).ranks(squares)
+        mirrored = numbering.mirror(rest)[plain]
         columns += [plain, mirrored]
     turns = Turns(
         left, begin, list(game.rolls), sets, game.lengths, steps_worth(game), [bonus(game, chosen) for chosen in sets],
@@ -79,13 +79,13 @@ def make_turns(layout: Layout, mask: int, structures: Array, threads: int) -> tu
     return turns, np.array(columns, np.int32), np.array(cells, np.int64)
 
 
-def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads: int, build: str) -> Stage:
+def make_stage(numbering: Numbering, mask: int, values: Array, threshold: int, threads: int, build: str) -> Stage:
     """All components with these open columns, ready to be solved."""
-    game, placements, splits = layout.game, layout.placements(mask), layout.splits(mask)
-    mirror = layout.mirror(mask) if mask == layout.mirrored(mask) else np.empty(0, np.int32)
-    row = layout.kept_rows(mask)
+    game, placements, splits = numbering.game, numbering.placements(mask), numbering.splits(mask)
+    mirror = numbering.mirror(mask) if mask == numbering.mirrored(mask) else np.empty(0, np.int32)
+    row = numbering.kept_rows(mask)
     structures = np.flatnonzero(row >= 0).astype(np.int32)
-    turns, column, cells = make_turns(layout, mask, structures, threads)
+    turns, column, cells = make_turns(numbering, mask, structures, threads)
     sets = column_sets(mask, game.columns)
     shift = np.empty((len(splits), 2 * len(sets)), np.int64)
     for k, won in enumerate(splits):
@@ -94,6 +94,6 @@ def make_stage(layout: Layout, mask: int, values: Array, threshold: int, threads
             shift[k, 2 * kind : 2 * kind + 2] = -1 if wins else won * cells[kind]
     return BUILDS[build](
         turns, placements.packed, mirror, placements.total, structures, column, shift, row, values,
-        layout.places[mask], layout.rows(mask) * layout.columns(mask), threshold, 1 / game.sides**4,
+        numbering.places[mask], numbering.rows(mask) * numbering.columns(mask), threshold, 1 / game.sides**4,
         threads,
     )  # fmt: skip

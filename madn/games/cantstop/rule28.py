@@ -38,5 +38,5 @@ def chances(ruled: "Solution") -> tuple[float, float]:
     `ruled` is a solution made with `rule`.
     """
     start = (0,) * ruled.game.columns
-    first, best_first = ruled.values[:, ruled.layout.index(start, start, 0)].tolist()
+    first, best_first = ruled.values[:, ruled.numbering.index(start, start, 0)].tolist()
     return first, 1 - best_first

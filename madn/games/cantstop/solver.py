@@ -12,7 +12,7 @@ from madn.errors import InvalidRulesError, ResourceError
 from madn.games.cantstop import kernels
 from madn.games.cantstop._stage import Stage
 from madn.games.cantstop.checkpoint import Checkpoint
-from madn.games.cantstop.layout import Array, Layout
+from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
 from madn.machine import available_memory, chosen_threads, fastest_build
 
@@ -33,11 +33,11 @@ def no_table() -> Array:
 class Solution:
     """The values of all anchors, and what the work took.
 
-    `values[role]` is laid out as `layout` says. There is one role, unless a player by the rule of 28 (role 0) plays
+    `values[role]` is laid out as `numbering` says. There is one role, unless a player by the rule of 28 (role 0) plays
     against one who plays his best (role 1).
     """
 
-    layout: Layout
+    numbering: Numbering
     values: Array
     method: str
     threads: int
@@ -52,11 +52,11 @@ class Solution:
     @property
     def game(self) -> CantStop:
         """The rules."""
-        return self.layout.game
+        return self.numbering.game
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
         """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
-        return float(self.values[0, self.layout.index(own, other, lost)])
+        return float(self.values[0, self.numbering.index(own, other, lost)])
 
     @property
     def first_player(self) -> float:
@@ -76,7 +76,7 @@ def needed_memory(game: CantStop, roles: int = 1) -> int:
     for length in game.lengths:
         ways = [w * length + m * (length * (length + 1) // 2) for w, m in zip(ways, [0, *ways], strict=False)]
     programs = sum(ways) // 2 * (16 + 3 * len(game.rolls))
-    return 8 * roles * Layout(game).size + programs + (100 << 20)
+    return 8 * roles * Numbering(game).size + programs + (100 << 20)
 
 
 def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
@@ -113,8 +113,8 @@ def solve(
         raise InvalidRulesError(f"lanes must be 1 or 8, not {lanes}")
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
-    layout = Layout(game)
-    solution = Solution(layout, np.zeros((roles, layout.size)), method, chosen_threads(threads), rule)
+    numbering = Numbering(game)
+    solution = Solution(numbering, np.zeros((roles, numbering.size)), method, chosen_threads(threads), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
     _work(solution, lanes, build or fastest_build(kernels.BUILDS), keeper, progress)
     if keeper:
@@ -123,15 +123,15 @@ def solve(
 
 
 def _work(solution: Solution, lanes: int, build: str, keeper: Checkpoint | None, progress: Progress | None) -> None:
-    layout = solution.layout
+    numbering = solution.numbering
     earlier = _restore(solution, keeper.load(solution.values) if keeper else None)
-    work = {mask: layout.work(mask) for mask in layout.places}
+    work = {mask: numbering.work(mask) for mask in numbering.places}
     whole, done = float(sum(map(np.sum, work.values()))), 0.0
     begin, before = time.perf_counter(), solution.seconds
     for number, (mask, levels) in enumerate(work.items()):
         todo = [level for level in range(len(levels) - 1, -1, -1) if (number, -level) > earlier]
         if todo:
-            stage = kernels.make_stage(layout, mask, solution.values, solution.rule or 0, solution.threads, build)
+            stage = kernels.make_stage(numbering, mask, solution.values, solution.rule or 0, solution.threads, build)
         for level in todo:
             _solve_level(solution, stage, level, lanes)
             solution.seconds = before + time.perf_counter() - begin

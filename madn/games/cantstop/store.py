@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from madn.errors import CorruptBlockError, InvalidRulesError
-from madn.games.cantstop.layout import Array, Layout
+from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.solver import Solution, needed_memory
 from madn.machine import versions
@@ -106,14 +106,16 @@ class Catalogue(CatalogueFile):
     def read(self) -> None:
         """Read and check the rules and the blocks: they must be those of the game."""
         self.game = _rules(dict(self.rows("name, value", "cantstop", "ti")))
-        self.layout = Layout(self.game)
+        self.numbering = Numbering(self.game)
         rows = self.rows("block, first, count, file, offset, length, digest", "blocks ORDER BY block", "iiiiiit")
         *columns, digest = list(zip(*rows, strict=True)) or [()] * 7
         block, first, count, file, offset, length = (np.array(column, np.int64) for column in columns)
         check_numbers(block, 0)
-        starts = np.arange(0, self.layout.size, BLOCK)
-        if not (np.array_equal(first, starts) and np.array_equal(count, np.minimum(BLOCK, self.layout.size - starts))):
-            raise CorruptBlockError(f"blocks do not hold the {self.layout.size:,} values of {self.game}")
+        starts = np.arange(0, self.numbering.size, BLOCK)
+        if not (
+            np.array_equal(first, starts) and np.array_equal(count, np.minimum(BLOCK, self.numbering.size - starts))
+        ):
+            raise CorruptBlockError(f"blocks do not hold the {self.numbering.size:,} values of {self.game}")
         self.table = FrameTable(0, first, count, file, offset, length, digest)
         check_frames(self.files, self.table)
         check_filled(self.files, self.table)
@@ -161,7 +163,7 @@ class Database(FrameReader):
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
         """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
-        block, place = divmod(self.file.layout.index(own, other, lost), BLOCK)
+        block, place = divmod(self.file.numbering.index(own, other, lost), BLOCK)
         return float(self.block(self.file.table, block)[place])
 
     def decode(self, table: FrameTable, at: int, frame: bytes) -> Array:

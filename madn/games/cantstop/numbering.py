@@ -49,7 +49,7 @@ class Placements:
         return packed
 
 
-class Layout:
+class Numbering:
     """The numbering of one game; its tables are made when they are first asked for."""
 
     def __init__(self, game: CantStop) -> None:
