@@ -26,6 +26,27 @@ SLOW = (
     "test_solver.py::test_strips_in_parallel_give_the_same_bits",
     "test_solver.py::test_two_pieces_by_the_thesis_method",
 )
+# Marked `long`: the quick tier leaves them out too, but the debug build runs those of the kernels.
+LONG = (
+    "test_best_moves.py::test_choices_are_those_of_the_stored_values_everywhere",
+    "test_cantstop_long.py::test_a_signal_is_heard_in_the_middle_of_a_level",
+    "test_cli.py::test_a_plan_that_does_not_fit_is_still_a_plan",
+    "test_cli.py::test_ctrl_c_ends_a_long_solve",
+    "test_compress.py::test_killed_at_random_moments",
+    "test_deliver.py::test_a_policy_from_the_solve_is_that_of_its_values",
+    "test_deliver.py::test_values_stay_only_as_long_as_they_are_needed",
+    "test_engine.py::test_every_answer_names_the_same_best_move",
+    "test_fuzz.py::test_mutated",
+    "test_killed.py::test_a_solve_killed_at_random_moments",
+    "test_moves.py::test_every_state_of_small_boards[4-1",
+    "test_perft.py::test_plain",
+    "test_plots.py::test_a_picture_shows_the_game_of_a_database",
+    "test_scratch.py::test_from_disk_as_in_memory",
+    "test_solver.py::test_agrees_with_the_plain_solver_everywhere",
+    "test_solver.py::test_same_bits_for_any_number_of_threads_and_any_build",
+    "test_solver.py::test_the_estimate_grows_with_the_work",
+    "test_verify.py::test_every_flipped_byte_is_found",
+)
 
 
 def pytest_report_header() -> str:
@@ -39,5 +60,8 @@ def pytest_sessionstart() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if f"{item.path.name}::{item.name}".startswith(SLOW):
+        name = f"{item.path.name}::{item.name}"
+        if name.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        if name.startswith(LONG):
+            item.add_marker(pytest.mark.long)
