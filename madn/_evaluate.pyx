@@ -13,6 +13,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
 
 from madn._core cimport DIE, MAX_CHOICES, GameTables, OwnMove, facing, madn_popcount, own_moves, rolls_again
+from madn._machine cimport MOST_THREADS
 from madn._players cimport Chooser, CompiledPlayer, Values, choices, load, values_of
 
 cdef enum:
@@ -121,7 +122,7 @@ cdef class Evaluator:
         """
         cdef int64_t i
         cdef double most = 0
-        if not 0 <= begin <= end <= self.a.size or threads < 1:
+        if not 0 <= begin <= end <= self.a.size or not 1 <= threads <= MOST_THREADS:
             raise ValueError(f"rows {begin} to {end} of {self.a.size} on {threads} threads")
         for i in prange(begin, end, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
             self.change[i] = pass_row(&self.a, &self.b, &self.L, &self.R, self.pieces, i, examine)
@@ -225,7 +226,7 @@ def fill(CompiledPlayer player not None, const uint64_t[::1] movers not None, co
     cdef const GameTables* game = &player.game.tables
     cdef const uint64_t[::1] states
     cdef int64_t i, n = len(movers)
-    if out.shape[0] != n or out.shape[1] != len(others) or threads < 1 or game.pieces > BITS:
+    if out.shape[0] != n or out.shape[1] != len(others) or not 1 <= threads <= MOST_THREADS or game.pieces > BITS:
         raise ValueError(f"{out.shape[0]} x {out.shape[1]} sets for {n} x {len(others)} states, {threads} threads")
     for states in (movers, others):
         for i in range(len(states)):

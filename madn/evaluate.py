@@ -18,7 +18,7 @@ from madn._core import Game
 from madn._players import CompiledPlayer
 from madn.board import Board, as_board
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
-from madn.machine import available_memory, usable_threads
+from madn.machine import available_memory, chosen_threads
 from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
 from madn.rules import ROLLS, Rules
@@ -199,7 +199,7 @@ def evaluate(
         (_chooser(first, rules), _chooser(second, rules)),
         np.float64 if fine else np.uint32,
         tolerance or (FINE_TOLERANCE if fine else COARSE_TOLERANCE),
-        threads or usable_threads(),
+        chosen_threads(threads),
         pairs,
     )
     done = 0

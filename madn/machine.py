@@ -12,6 +12,7 @@ from madn._machine import MAX_THREADS, compiler, has_avx2, max_threads, openmp
 from madn.errors import InvalidRulesError
 
 __all__ = [
+    "MAX_THREADS",
     "available_memory",
     "chosen_threads",
     "compiler",

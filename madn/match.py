@@ -19,7 +19,7 @@ from madn.board import Board, as_board
 from madn.database import Database
 from madn.errors import InvalidPlayerError, MissingBlockError
 from madn.features import FEATURES
-from madn.machine import usable_threads
+from madn.machine import chosen_threads
 from madn.players import OptimalPlayer, Player, RulePlayer
 from madn.record import Ply, Record
 from madn.rules import DIE, Rules, rolls_again
@@ -154,7 +154,7 @@ def simulate(
     if start.winner is not None:
         raise InvalidPlayerError(f"board '{start}': the game is over, there is nothing to play")
     one, two = compiled(first, start.rules), compiled(second, start.rules)
-    threads, step = threads or usable_threads(), SLICE if one and two else 1
+    threads, step = chosen_threads(threads), SLICE if one and two else 1
     wins = plies = 0
     for begin in range(0, games, step):
         end = min(games, begin + step)

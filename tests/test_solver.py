@@ -291,7 +291,8 @@ def test_plan_of_the_standard_game() -> None:
         ({"tolerance": float("nan")}, "tolerance"),
         ({"tolerance": float("inf")}, "tolerance"),
         ({"method": "guess"}, "method"),
-        ({"threads": 0}, "threads"),
+        ({"threads": 0}, "threads must be 1 to 1024, not 0"),
+        ({"threads": 65536}, "threads must be 1 to 1024"),
         ({"memory": 0}, "memory"),
     ],
 )

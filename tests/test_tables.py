@@ -129,7 +129,7 @@ def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
         with pytest.raises((ValueError, TypeError)):
             make(*arguments).run(0, part.tables.strips, 1, False)
     sweeper = make(part.tables, L, R, row_exits, column_exits)
-    for first, end, threads in ((-1, 1, 1), (0, part.tables.strips + 1, 1), (2, 2, 1), (0, 1, 0), (0, 1, -3)):
+    for first, end, threads in ((-1, 1, 1), (0, part.tables.strips + 1, 1), (2, 2, 1), (0, 1, 0), (0, 1, 65536)):
         with pytest.raises(ValueError, match="strips"):
             sweeper.run(first, end, threads, False)
     for strip in (-1, part.tables.strips):

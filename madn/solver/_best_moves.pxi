@@ -12,6 +12,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from madn._core cimport DIE, madn_lowest
+from madn._machine cimport MOST_THREADS
 
 cdef extern from "best_moves.h":
     enum:
@@ -186,7 +187,8 @@ cdef int check_rows(const int64_t[::1] start, const uint64_t[::1] facing, int64_
                     int64_t end_row, int64_t size, int threads) except -1:
     """Raise ValueError unless all these rows are inside matrices of this size."""
     cdef int64_t a
-    if not 0 <= first_row <= end_row <= min(start.shape[0], facing.shape[0]) or columns < 0 or threads < 1:
+    if not 0 <= first_row <= end_row <= min(start.shape[0], facing.shape[0]) or columns < 0 \
+            or not 1 <= threads <= MOST_THREADS:
         raise ValueError("not a range of rows, or no thread")
     for a in range(first_row, end_row):
         if not 0 <= start[a] <= size - columns:

@@ -9,6 +9,8 @@ import numpy as np
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
+from madn._machine cimport MOST_THREADS
+
 ctypedef fused value_t:
     int32_t
     double
@@ -30,7 +32,7 @@ cdef class Tiles:
         cdef int strips = <int>row_class.shape[0] - 1, i
         if not ascends(row_class, facing.shape[0]) or not ascends(col_class, masks.shape[0]):
             raise ValueError("the classes of rows or columns do not ascend from 0 to their number")
-        if threads < 1 or mirrored and row_class.shape[0] != col_class.shape[0]:
+        if not 1 <= threads <= MOST_THREADS or mirrored and row_class.shape[0] != col_class.shape[0]:
             raise ValueError(f"{threads} threads, {row_class.shape[0]} and {col_class.shape[0]} edges of classes")
         self.facing, self.masks, self.row_class, self.col_class = facing, masks, row_class, col_class
         self.counts = np.zeros((strips, col_class.shape[0] - 1), np.int64)

@@ -3,6 +3,8 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
+from madn._machine cimport MOST_THREADS
+
 ctypedef fused value_t:
     int32_t
     double
@@ -26,7 +28,8 @@ def transpose(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[
     cdef int64_t block
     if stride == 0:
         stride = rows
-    if threads < 1 or not 0 <= rows < LARGEST or not 0 <= columns < LARGEST or rows * columns > matrix.shape[0]:
+    if not 1 <= threads <= MOST_THREADS or not 0 <= rows < LARGEST or not 0 <= columns < LARGEST \
+            or rows * columns > matrix.shape[0]:
         raise ValueError(f"{rows} times {columns} values of {matrix.shape[0]}, on {threads} threads")
     if rows > 0 and columns > 0 and not (first >= 0 and rows <= stride < LARGEST and
                                          first + (columns - 1) * stride + rows <= out.shape[0]):
@@ -49,7 +52,7 @@ def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start,
            value_t[::1] full_l, value_t[::1] full_r, int threads=1):
     """Make full square matrices of mirrored ones, which keep row a only from column first[a] on."""
     cdef int64_t n = start.shape[0], a, size = min(L.shape[0], R.shape[0])
-    if threads < 1 or first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
+    if not 1 <= threads <= MOST_THREADS or first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
         raise ValueError(f"{n} rows, {first.shape[0]} first columns, {full_l.shape[0]} values, {threads} threads")
     for a in range(n):
         if not 0 <= first[a] <= a or a > 0 and first[a] < first[a - 1] or start[a] + first[a] < 0 \
@@ -139,7 +142,7 @@ def place_rows(const stored_t[::1] values, int64_t stride, const int32_t[::1] ro
     if squares.shape[0] != rows.shape[0] or place.shape[0] != rows.shape[0] or masks.shape[0] != columns.shape[0]:
         raise ValueError("the tables of rows and columns do not fit")
     if section.shape[0] < 1 or place.shape[1] != section.shape[0] - 1 or section[0] != 0 \
-            or section[section.shape[0] - 1] != columns.shape[0] or threads < 1 or stride < 0:
+            or section[section.shape[0] - 1] != columns.shape[0] or not 1 <= threads <= MOST_THREADS or stride < 0:
         raise ValueError("the sections do not fit the columns")
     for k in range(section.shape[0] - 1):
         if section[k] > section[k + 1]:

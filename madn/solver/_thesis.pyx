@@ -14,6 +14,7 @@ from madn._core cimport (
     DIE, MAX_CHOICES, Game, GameTables, OwnMove, Turn, decode, encode, finished, left_after, own_moves, rolls_again,
     turn_of,
 )
+from madn._machine cimport checked_threads
 
 cdef enum:
     BLOCK = 4096         # IDs a thread takes at a time
@@ -81,6 +82,7 @@ def run(Game game not None, double[::1] x, int64_t first, int64_t end, int threa
     """
     if not 0 <= first <= end <= x.shape[0] or x.shape[0] != game.tables.positions:
         raise ValueError("the values and the range must be those of the game")
+    checked_threads(threads)
     cdef int64_t blocks = (end - first + BLOCK - 1) // BLOCK, k
     cdef Found* found = <Found*>calloc(max(blocks, 1), sizeof(Found))
     cdef Found best

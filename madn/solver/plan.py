@@ -7,7 +7,7 @@ from typing import Any
 
 from madn.board import Board
 from madn.errors import PlanError, ResourceError
-from madn.machine import available_memory, usable_threads
+from madn.machine import MAX_THREADS, available_memory, usable_threads
 from madn.rules import Rules
 from madn.solver.footprint import (
     component_positions,
@@ -112,8 +112,8 @@ def make_plan(
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
     if method not in METHODS:
         raise PlanError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    if threads is not None and threads < 1:
-        raise PlanError(f"threads must be at least 1, not {threads}")
+    if threads is not None and not 1 <= threads <= MAX_THREADS:
+        raise PlanError(f"threads must be 1 to {MAX_THREADS}, not {threads}")
     if memory is not None and memory < 1:
         raise PlanError(f"memory must be a positive number of bytes, not {memory}")
     if method == "thesis" and (board is not None or scratch is not None):

@@ -9,6 +9,7 @@ import os
 import sqlite3
 import stat
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import zip_longest
@@ -44,7 +45,7 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())[:200]
 
 
-class CatalogueFile:
+class CatalogueFile(ABC):
     """An open `catalogue.sqlite` of the game that `schema` is for, perhaps from a stranger. Threads may share it."""
 
     schema: ClassVar[Schema]
@@ -70,9 +71,9 @@ class CatalogueFile:
             self.connection.close()
             raise
 
+    @abstractmethod
     def read(self) -> None:
         """Read and check what only this game has."""
-        raise NotImplementedError
 
     def rows(self, columns: str, tail: str, types: str) -> list[Any]:
         """The rows of a query whose columns must have these types: i, t, f for int, str, float, I for int or null."""
