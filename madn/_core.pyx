@@ -180,6 +180,8 @@ cdef class Game:
             raise TypeError(f"a game is made from Rules, not from {type(rules).__name__}")
         self.rules = rules
         self.tables.pieces, self.tables.squares = rules.pieces, rules.squares
+        self.tables.three_rolls, self.tables.no_jumping = rules.three_rolls, rules.no_jumping
+        self.tables.must_capture = rules.must_capture
         self.tables.main = (<uint64_t>1 << self.tables.squares) - 1
         self.tables.home = (<uint64_t>1 << self.tables.pieces) - 1
         fill_combinations(&self.tables)

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, SupportsIndex
 
 from madn import drawing
 from madn.errors import IllegalMoveError, InvalidBoardError
-from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, Rules, rolls_again
+from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, ROLLS, Rules, rolls_again
 
 STANDARD = Rules()
 BOX = "b"
@@ -99,8 +99,9 @@ class Board:
 
     @classmethod
     def start(cls, rules: Rules = STANDARD) -> "Board":
-        """The starting position: one piece of each side on its A-square, the others in the box."""
-        return cls((0,), (0,), rules)
+        """The starting position: one piece of each side on its A-square unless all start in the box, as the others do."""
+        side = () if rules.start_in_box else (0,)
+        return cls(side, side, rules)
 
     @classmethod
     def parse(cls, text: str, rules: Rules = STANDARD) -> "Board":
@@ -148,10 +149,24 @@ class Board:
         boxed = len(self.own) < self.rules.pieces
         if boxed and steps == DIE and 0 not in self.own:
             return (self._move(None, 0),)
-        free = [s for s in self.own if s + steps < self.rules.goal and s + steps not in self.own]
+        free = [s for s in self.own if self._may_go(s, s + steps)]
         if boxed and 0 in free:
             free = [0]  # the A-square must be cleared for the pieces in the box
-        return tuple(self._move(s, s + steps) for s in free) or (Move.PASS,)
+        moves = tuple(self._move(s, s + steps) for s in free)
+        if self.rules.must_capture:
+            moves = tuple(move for move in moves if move.captures) or moves
+        return moves or (Move.PASS,)
+
+    def roll_weights(self) -> tuple[int, ...]:
+        """How often each roll from 1 to 6 comes up here, relative to the others; `Rules.roll_weights` says when it matters."""
+        return self.rules.roll_weights([self.legal_moves(roll) != (Move.PASS,) for roll in ROLLS])
+
+    def _may_go(self, start: int, end: int) -> bool:
+        """Whether a piece may go so far: not past the last square, not onto an own piece."""
+        if end >= self.rules.goal or end in self.own:
+            return False
+        jumped = any(start < q < end and q >= self.rules.squares for q in self.own)
+        return not (self.rules.no_jumping and jumped)
 
     def _move(self, start: int | None, end: int) -> Move:
         return Move(start, end, end < self.rules.squares and self.rules.opposite(end) in self.other)

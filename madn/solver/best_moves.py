@@ -15,7 +15,7 @@ from madn.solver.footprint import WINDOW
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import TERMINAL, Side
-from madn.solver.tables import option_offsets
+from madn.solver.tables import landing_squares, option_offsets
 
 
 class Margin(NamedTuple):
@@ -90,6 +90,7 @@ class BestMoves:
         self.captures = Captures.of(columns)
         self.bases = [(L, R), *((left, right) for left, right, _ in exits)]
         self.offsets = option_offsets(rows, start, [begins for _, _, begins in exits])
+        self.lands = landing_squares(rows, facing=True) if rows.rules.must_capture else None
         self.tie = representation.tie
 
     def fill_captures(self, strip: int, threads: int) -> None:
@@ -104,8 +105,8 @@ class BestMoves:
         first, end = self.rows.class_start[strip : strip + 2]
         moves = self.rows.moves
         decisions, unique, margins, margin = kernels.CHOOSE[kernels.build](
-            self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.columns.masks,
-            first, end, self.tie, threads, words,
+            self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.lands,
+            self.columns.masks, first, end, self.tie, threads, words,
         )  # fmt: skip
         return Figures(decisions, unique, margins, Margin(*margin))
 

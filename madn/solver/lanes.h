@@ -240,6 +240,29 @@ PLAIN_LANES(double, d, AS_IT_IS)
         }                                                                                                            \
         store_##S(out, total);                                                                                       \
     }                                                                                                                \
+    /* The same under a duty to capture: where an option of a roll captures, only those that do count. An option captures\
+     * in the lanes whose squares hold its bit of `lands`; 0 is a move that never does. */                           \
+    LANES_INLINE void best_legal_##S(const T *const *option, const int8_t *count, const uint64_t *lands,             \
+                                     const uint64_t *squares, int64_t shift, T *out) {                               \
+        lanes_##S total = zero_##S();                                                                                \
+        for (int roll = 0; roll < 6; roll++) {                                                                       \
+            const int k = count[roll];                                                                               \
+            if (k == 0) continue;                                                                                    \
+            lanes_##S best = load_##S(option[0] + shift), capture = best;                                            \
+            uint32_t captures = k > 1 && lands[0] ? overlaps(squares, lands[0]) : 0;                                 \
+            for (int i = 1; i < k; i++) {                                                                            \
+                const lanes_##S next = load_##S(option[i] + shift);                                                  \
+                const uint32_t there = lands[i] ? overlaps(squares, lands[i]) : 0;                                   \
+                capture = either_##S(either_##S(max_##S(capture, next), next, captures), capture, there);            \
+                captures |= there;                                                                                   \
+                best = max_##S(best, next);                                                                          \
+            }                                                                                                        \
+            total = add_##S(total, either_##S(capture, best, captures));                                             \
+            option += k;                                                                                             \
+            lands += k;                                                                                              \
+        }                                                                                                            \
+        store_##S(out, total);                                                                                       \
+    }                                                                                                                \
     /* ring = -(f x - g y + rounding), except in the lanes of `kept`. */                                                \
     LANES_INLINE void solve_pair_##S(const T *x, const T *y, const double *f, const double *g, double rounding,              \
                                  uint32_t kept, T *ring) {                                                           \
