@@ -37,7 +37,7 @@ class Turn(NamedTuple):
     again: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rules:
     """Two-player Mensch ärgere Dich nicht with `pieces` a side on a main field of `squares` squares.
 
@@ -83,8 +83,12 @@ class Rules:
     def __str__(self) -> str:
         """The game in words: the sizes, then the house rules that are on. "2 pieces, 40 squares"."""
         words = [f"{self.pieces} {'piece' if self.pieces == 1 else 'pieces'}", f"{self.squares} squares"]
-        words += [rule.name.replace("_", " ") for rule in fields(self) if getattr(self, rule.name) is True]
+        words += [name.replace("_", " ") for name in HOUSE_RULES if getattr(self, name)]
         return ", ".join(words)
+
+    def __repr__(self) -> str:
+        on = "".join(f", {name}=True" for name in HOUSE_RULES if getattr(self, name))
+        return f"Rules(pieces={self.pieces}, squares={self.squares}{on})"
 
     @property
     def goal(self) -> int:
