@@ -169,7 +169,7 @@ class SweepTables:
         lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
         lengths |= {"row_first": n + 1, "row_count": DIE * n, "row_kind": options, "row_offset": options}
         lengths |= {"col_first": k + 1, "col_count": DIE * k, "col_kind": column_options, "col_offset": column_options}
-        lengths |= {"row_lands": options, "col_lands": column_options} if self.must_capture else {}
+        lengths |= {"row_lands": options * self.must_capture, "col_lands": column_options * self.must_capture}
         lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
         lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
         for field in fields(self):
