@@ -33,6 +33,16 @@ NOTHING = Figures(0, 0, 0, Margin(-1, -1, -1, -1))
 REPRESENTATIONS = [FIXED32, FLOAT64]
 
 
+def merged(earlier: Figures, later: Figures) -> Figures:
+    """The figures of some rows and of later ones; of equal extremes the earlier is kept."""
+    return Figures(
+        earlier.decisions + later.decisions,
+        earlier.unique + later.unique,
+        earlier.margins + later.margins,
+        later.margin if later.margin.value > earlier.margin.value else earlier.margin,
+    )
+
+
 @pytest.fixture(params=sorted(KERNELS))
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setattr(kernels, "build", request.param)
@@ -88,7 +98,7 @@ def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, NDArray[np.uint16]]
     figures = NOTHING
     for strip, (first, end) in enumerate(pairwise(it.rows.class_start)):
         it.fill_captures(strip, threads)
-        figures = figures.merged(it.choose(strip, threads, words[first:end].reshape(-1)))
+        figures = merged(figures, it.choose(strip, threads, words[first:end].reshape(-1)))
     return figures, words
 
 
@@ -118,7 +128,7 @@ def plain_choose(it: BestMoves) -> tuple[Figures, NDArray[np.uint16]]:
             if len(values) > 1:
                 options = np.array(values)
                 best = options.max(axis=0)
-                near = best - options <= it.tie
+                near = best - options <= it.representation.tie
                 last = len(options) - 1 - near[::-1].argmax(axis=0)
                 words[a, is_open] |= (last[is_open] << 2 * (roll - 1)).astype(np.uint16)
                 unique += int((near.sum(axis=0) == 1)[is_open].sum())
@@ -132,7 +142,7 @@ def plain_choose(it: BestMoves) -> tuple[Figures, NDArray[np.uint16]]:
             decided.sum().item(),
             Margin(float(margins.max()), a, column, r + 1) if len(decided) else total.margin,
         )
-        total = total.merged(row)
+        total = merged(total, row)
     return total, words
 
 
@@ -153,7 +163,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(
     words = {pair: whole(it.census(*pair))[1] for pair in pairs(rules)}
     reader = open_reader(tmp_path / "db")
     stored = MoveValues(reader, table, 1 << 30)
-    for run in zones.runs():
+    for run in zones.runs:
         if run.size == 0 or full in (run.own, run.other):
             continue
         rows, columns = it.sides[run.own], it.sides[run.other]
@@ -164,7 +174,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(
         assert np.array_equal(choices, stored.choices(run.first, run.size))
         seen += run.size
     reader.close()
-    assert seen == rules.positions - sum(run.size for run in zones.runs() if full in (run.own, run.other))
+    assert seen == rules.positions - sum(run.size for run in zones.runs if full in (run.own, run.other))
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
@@ -279,7 +289,7 @@ def test_a_window_of_seven_strips_is_enough() -> None:
             R[start[a] : start[a] + k] = it.R[it.start[a] : it.start[a] + k]
         out = np.zeros((end - first) * k, np.uint16)
         ring.fill_captures(strip, 2)
-        total = total.merged(ring.choose(strip, 2, out))
+        total = merged(total, ring.choose(strip, 2, out))
         assert np.array_equal(out.reshape(-1, k), words[first:end])
     assert total == figures
 

@@ -1,5 +1,6 @@
 """Delivering a solved component: its positions in the order of their IDs, as many at a time as memory allows."""
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
@@ -101,14 +102,12 @@ class Band:
 
     def parts(self) -> Iterator[Part]:
         """What was put in."""
-        for batch in self.batches:
-            for m in range(len(self.section) - 1):
-                run = self.zones.run_of(self.mine.finish, self.theirs.finish, batch.pieces, m)
-                width = self.zones.width(run)
-                count = (batch.end - batch.first) * width
-                if count:
-                    begin = self.begin[batch, m]
-                    yield Part(run, run.first + batch.first * width, self.values[begin : begin + count])
+        runs = self.zones.runs_of(self.mine.finish, self.theirs.finish)
+        for batch, run in itertools.product(self.batches, runs):
+            if run.own_pieces == batch.pieces:
+                width, begin = self.zones.width(run), self.begin[batch, run.other_pieces]
+                values = self.values[begin : begin + (batch.end - batch.first) * width]
+                yield Part(run, run.first + batch.first * width, values)
 
 
 def batches_of(zones: Zones, mine: Side, theirs: Side) -> list[Batch]:
