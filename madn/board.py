@@ -123,11 +123,7 @@ class Board:
     @property
     def masks(self) -> tuple[int, int]:
         """The squares of the side to move and of the other side as bit masks; inverse of `from_masks`."""
-        own = other = 0
-        for square in self.own:
-            own |= 1 << square
-        for square in self.other:
-            other |= 1 << square
+        own, other = (sum(1 << square for square in side) for side in (self.own, self.other))
         return own, other
 
     @property

@@ -103,7 +103,7 @@ class BestMoves:
         unit, (margin, row, column, roll) = self.representation.unit, found.margin
         census = Census(decisions=found.decisions, unique=found.unique, cost=found.margins / unit)
         if margin > 0:
-            board = Board.from_masks(self.rows.whole_mask(row), self.columns.whole_mask(column), self.rows.rules)
+            board = Board.from_masks(self.rows.whole_masks[row], self.columns.whole_masks[column], self.rows.rules)
             census.largest_cost, census.largest_cost_board, census.largest_cost_roll = margin / unit, str(board), roll
         return census
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from madn.errors import InvalidRulesError, ResourceError
+from madn import machine
+from madn.errors import InvalidRulesError
 from madn.games.cantstop import kernels
 from madn.games.cantstop._stage import Stage
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
-from madn.machine import available_memory, chosen_threads, fastest_build
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
@@ -81,13 +81,8 @@ def needed_memory(game: CantStop, roles: int = 1) -> int:
 
 def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
     """Raise `ResourceError` if a game is too large for the available memory (or for `memory` bytes)."""
-    needed = needed_memory(game, roles)
-    room = memory if memory is not None else available_memory()
-    if room is not None and needed > room:
-        raise ResourceError(
-            f"{game} Can't Stop is too large: {game.components:,} components need about {needed / 2**30:,.1f} GiB "
-            f"of memory, and {room / 2**30:,.1f} GiB are available"
-        )
+    what = f"{game} Can't Stop with its {game.components:,} components"
+    machine.check_memory(what, needed_memory(game, roles), memory)
 
 
 def solve(
@@ -114,9 +109,9 @@ def solve(
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
     numbering = Numbering(game)
-    solution = Solution(numbering, np.zeros((roles, numbering.size)), method, chosen_threads(threads), rule)
+    solution = Solution(numbering, np.zeros((roles, numbering.size)), method, machine.chosen_threads(threads), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
-    _work(solution, lanes, build or fastest_build(kernels.BUILDS), keeper, progress)
+    _work(solution, lanes, build or machine.fastest_build(kernels.BUILDS), keeper, progress)
     if keeper:
         keeper.remove()
     return solution
