@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import madn
 from madn.board import Board, Move
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
@@ -46,15 +47,14 @@ def play(
 
     Example: madn play human fpoc --pieces 2 --out game.txt
     """
-    from madn.database import open_database
     from madn.players import find_player
     from madn.record import Record, write_record
 
     if out is not None:
         check_output_file(out, "--out")
     with ExitStack() as stack:
-        given = None if db is None else stack.enter_context(open_database(db))
-        opened = given or stack.enter_context(open_database())
+        given = None if db is None else stack.enter_context(madn.open_database(db))
+        opened = given or stack.enter_context(madn.open_database())
         database = opened if opened.rules == rules else None
         players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
         session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
