@@ -17,7 +17,7 @@ from madn.solver.census import PARTS, Census
 from madn.solver.components import Matrices, Solved
 from madn.solver.footprint import rows_at_hand
 from madn.solver.graph import Pair
-from madn.solver.id_order import Band, Part, Receiver, deliver
+from madn.solver.id_order import Receiver, bands_in_room
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.scratch import Scratch
@@ -92,30 +92,27 @@ class Delivery:
 
     def _deliver(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        counts = np.zeros(PARTS, np.int64)
-
-        def values(part: Part) -> None:
-            if self.representation.shift:
-                part.values[:] += self.representation.shift
-            for number, board in self.boards.items():
-                if part.first <= number < part.first + len(part.values):
-                    self.wins[board] = self.representation.probability(float(part.values[number - part.first]))
-            census.positions += len(part.values)
-            _reorder.count_values(part.values, counts)
-            if self.receiver:
-                self.receiver.take(part.run.first, part.run.size, part.first, part.values)
-
-        dtype = self.representation.dtype
-        flush = self.receiver.flush if self.receiver else lambda: None
-        room = self._room(own, other, False)
+        counts, share = np.zeros(PARTS, np.int64), VALUES if self.plan.census else 1.0
+        representation, room = self.representation, self._room(own, other, False)
         with self._rows(own, other, room) as load:
-
-            def value_rows(band: Band) -> Iterator[NDArray[Any]]:
+            for band in bands_in_room(self.zones, mine, theirs, representation.dtype, room):
                 for number in range(len(mine.class_start) - 1):
-                    yield load(number) if band.wants(number) else np.empty(0, dtype)
-                    tell((VALUES if self.plan.census else 1.0) * band.done(number + 1))
-
-            deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, flush)
+                    if band.wants(number):
+                        band.put(number, load(number), self.plan.threads)
+                    tell(share * band.done(number + 1))
+                for part in band.parts():
+                    if representation.shift:
+                        part.values[:] += representation.shift
+                    for id, board in self.boards.items():
+                        if part.first <= id < part.first + len(part.values):
+                            self.wins[board] = representation.probability(float(part.values[id - part.first]))
+                    census.positions += len(part.values)
+                    _reorder.count_values(part.values, counts)
+                    if self.receiver:
+                        self.receiver.take(part.run.first, part.run.size, part.first, part.values)
+                if self.receiver:
+                    self.receiver.flush()
+                del band, part  # their memory is free before the next is made
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
         if self.plan.census:
             self._deliver_words(own, other, census, tell)
@@ -129,18 +126,17 @@ class Delivery:
                     words_of(number, True, census)
                     tell(VALUES + (1 - VALUES) * number / classes)
                 return
-            counts: list[Census | None] = [census]  # of the first band only: each has all rows
-
-            def word_rows(band: Band) -> Iterator[NDArray[Any]]:
+            counting: Census | None = census
+            for band in bands_in_room(self.zones, mine, theirs, np.uint16, room):
                 for number in range(classes):
-                    yield words_of(number, counts != [None] or band.wants(number), counts[0])
+                    wanted = counting is not None or band.wants(number)
+                    band.put(number, words_of(number, wanted, counting), self.plan.threads)
                     tell(VALUES + (1 - VALUES) * band.done(number + 1))
-                counts[0] = None
-
-            def words(part: Part) -> None:
-                receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
-
-            deliver(self.zones, mine, theirs, word_rows, np.uint16, room, self.plan.threads, words, receiver.flush)
+                counting = None  # each band has all rows
+                for part in band.parts():
+                    receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
+                receiver.flush()
+                del band, part  # as above
 
     @contextmanager
     def _words(self, own: int, other: int, room: int) -> Iterator[Callable[[int, bool, Census | None], NDArray[Any]]]:

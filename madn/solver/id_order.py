@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -145,27 +145,11 @@ def bands(zones: Zones, theirs: Side, batches: list[Batch], positions: int) -> I
     yield band
 
 
-def deliver(
-    zones: Zones,
-    mine: Side,
-    theirs: Side,
-    rows_of: Callable[[Band], Iterator[NDArray[Any]]],
-    dtype: Any,
-    room: int,
-    threads: int,
-    take: Callable[[Part], None],
-    flush: Callable[[], None],
-) -> None:
-    """Put the positions of a pair, with one side to move, in the order of their IDs, and give them to `take`.
+def bands_in_room(zones: Zones, mine: Side, theirs: Side, dtype: Any, room: int) -> Iterator[Band]:
+    """Bands of about `room` bytes, one after the other, for all positions of a pair with one side to move.
 
-    `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
+    Every row must be put into the band that wants it; all rows have to come once for each band.
     """
     cuts = list(bands(zones, theirs, batches_of(zones, mine, theirs), room // np.dtype(dtype).itemsize))
     for number, batches in enumerate(cuts):
-        band = Band(zones, mine, theirs, batches, dtype, number / len(cuts), 1 / len(cuts))
-        for strip, rows in enumerate(rows_of(band)):
-            band.put(strip, rows, threads)
-        for part in band.parts():
-            take(part)
-        flush()
-        del band, part  # their memory is free before the next is made
+        yield Band(zones, mine, theirs, batches, dtype, number / len(cuts), 1 / len(cuts))
