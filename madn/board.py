@@ -221,17 +221,15 @@ def _parse_side(text: str, name: str, rules: Rules) -> tuple[int, ...]:
         return ()
     if not text:
         raise InvalidBoardError(f"{name} side is empty; write '{BOX}' when all pieces are in the box")
-    return tuple(_parse_square(number, name, rules) for number in text.split(","))
-
-
-def _parse_square(text: str, name: str, rules: Rules) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise InvalidBoardError(f"{name} side: {_shown(text)} is not a square; write 0 to {rules.goal - 1}")
-    if text != "0" and text.startswith("0"):
-        raise InvalidBoardError(f"{name} side: {_shown(text)} has a zero in front; write it without")
-    if len(text) > 2:
-        raise InvalidBoardError(f"{name} side: there is no square {_shown(text)}, only 0 to {rules.goal - 1}")
-    return int(text)
+    squares = text.split(",")
+    for square in squares:
+        if not (square.isascii() and square.isdigit()):
+            raise InvalidBoardError(f"{name} side: {_shown(square)} is not a square; write 0 to {rules.goal - 1}")
+        if square != "0" and square.startswith("0"):
+            raise InvalidBoardError(f"{name} side: {_shown(square)} has a zero in front; write it without")
+        if len(square) > 2:
+            raise InvalidBoardError(f"{name} side: there is no square {_shown(square)}, only 0 to {rules.goal - 1}")
+    return tuple(map(int, squares))
 
 
 def _unmask(mask: SupportsIndex, name: str, rules: Rules) -> tuple[int, ...]:

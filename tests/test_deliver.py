@@ -20,7 +20,7 @@ from madn._core import Game
 from madn.cli import main
 from madn.solver import id_order, make_plan, solve, strips
 from madn.solver.deliver import Delivery
-from madn.solver.footprint import boxed_size, class_sizes, component_positions, scratch_bytes, side_size
+from madn.solver.footprint import class_sizes, component_positions, scratch_bytes, side_size
 from madn.solver.graph import components, exits, later_zones
 from madn.solver.numbers import FIXED32
 from madn.solver.sides import TERMINAL, Side
@@ -181,7 +181,7 @@ def test_sizes_are_counted_without_making_the_states(rules: Rules) -> None:
     for f in {0, 1, (1 << rules.pieces) // 2, (1 << rules.pieces) - 2}:
         side = Side(rules, f)
         assert side.size == side_size(rules, f)
-        assert len(side.boxed) == boxed_size(rules, f)
+        assert len(side.boxed) == sum(class_sizes(rules, side.open_pieces, boxed=True))
         assert np.diff(side.class_start).tolist() == class_sizes(rules, side.open_pieces)
 
 

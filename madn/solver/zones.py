@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +32,7 @@ class Zones:
         self.rules = rules
         self.game = Game(rules)
         self.runs = list(_all_runs(rules))
-        self._orders: dict[tuple[int, int], NDArray[np.int32]] = {}
+        self.order = cache(self._order)
 
     def run(self, id: int) -> Run:
         """The run that an ID is in."""
@@ -59,17 +60,14 @@ class Zones:
                 found.append((run.first, run.size))
         return found
 
-    def order(self, side: Side, pieces: int) -> NDArray[np.int32]:
+    def _order(self, side: Side, pieces: int) -> NDArray[np.int32]:
         """The states of a side with so many pieces on the main field, by the rank of their combination."""
-        key = side.finish, pieces
-        if key not in self._orders:
-            S = self.rules.squares
-            states = np.flatnonzero(np.bitwise_count(side.masks) == pieces)
-            mirrored = np.zeros(len(states), np.uint64)  # square s is position S-1-s of the string
-            for q in range(S):
-                mirrored |= (side.masks[states] >> np.uint64(q) & np.uint64(1)) << np.uint64(S - 1 - q)
-            self._orders[key] = states[np.argsort(mirrored)].astype(np.int32)
-        return self._orders[key]
+        S = self.rules.squares
+        states = np.flatnonzero(np.bitwise_count(side.masks) == pieces)
+        mirrored = np.zeros(len(states), np.uint64)  # square s is position S-1-s of the string
+        for q in range(S):
+            mirrored |= (side.masks[states] >> np.uint64(q) & np.uint64(1)) << np.uint64(S - 1 - q)
+        return states[np.argsort(mirrored)].astype(np.int32)
 
     def width(self, run: Run) -> int:
         """How many positions of a run share an own state."""

@@ -12,6 +12,7 @@ from madn import machine
 from madn.errors import InvalidRulesError
 from madn.games.cantstop import kernels
 from madn.games.cantstop._stage import Stage
+from madn.games.cantstop.answers import Source
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
@@ -24,13 +25,8 @@ BINS = 5  # of Table 2
 COUNTED = ("seconds", "components", "passes", "iterations", "most_iterations")
 
 
-def no_table() -> Array:
-    """The sums of Table 2 before anything is counted."""
-    return np.zeros((2, BINS, BINS), np.int64)
-
-
 @dataclass
-class Solution:
+class Solution(Source):
     """The values of all anchors, and what the work took.
 
     `values[role]` is laid out as `numbering` says. There is one role, unless a player by the rule of 28 (role 0) plays
@@ -47,7 +43,8 @@ class Solution:
     passes: int = 0  # roll positions, each counted once for every iteration over it
     iterations: int = 0  # of all components together
     most_iterations: int = 0
-    table: Array = field(default_factory=no_table)  # iterations and components by (x, y) in fifths
+    # Table 2: iterations and components by (x, y) in fifths
+    table: Array = field(default_factory=lambda: np.zeros((2, BINS, BINS), np.int64))
 
     @property
     def game(self) -> CantStop:
@@ -55,14 +52,8 @@ class Solution:
         return self.numbering.game
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
-        """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
+        """The chance of the player to move; see `Source`."""
         return float(self.values[0, self.numbering.index(own, other, lost)])
-
-    @property
-    def first_player(self) -> float:
-        """The probability that the player who begins wins; in a solution with two roles, if he has role 0."""
-        start = (0,) * self.game.columns
-        return self.anchor(start, start, 0, 0)
 
 
 def needed_memory(game: CantStop, roles: int = 1) -> int:
