@@ -16,28 +16,6 @@ from madn.solver.sides import Side
 from madn.solver.tables import option_offsets
 
 
-class Margin(NamedTuple):
-    """Best less second-best of a decision, and which one; -1 if there is none."""
-
-    value: float
-    row: int
-    column: int
-    roll: int
-
-
-class Figures(NamedTuple):
-    """What was found in some rows, over their positions with the row player to move; values are in stored units.
-
-    A decision is a position and a roll with at least two moves; it is unique if no other move is within the tie of the
-    best. A margin is the best less the second-best: `margins` is the sum of all of them, `margin` the largest.
-    """
-
-    decisions: int
-    unique: int
-    margins: float  # an exact integer for fixed32
-    margin: Margin
-
-
 class Captures(NamedTuple):
     """For each square q: the states `holder[first[q]:first[q + 1]]` hold it, and are `captured` without that piece."""
 
@@ -88,20 +66,18 @@ class BestMoves:
             self.L, self.R, self.start, self.rows.facing, *self.captures, self.columns.size, first, end, threads
         )
 
-    def choose(self, strip: int, threads: int, words: NDArray[np.uint16] | None = None) -> Figures:
-        """The figures of a strip, and its choices: 2 bits for each roll, a word for each row and column."""
+    def choose(self, strip: int, threads: int, words: NDArray[np.uint16] | None = None) -> Census:
+        """The decisions of a strip, counted, and its choices: 2 bits for each roll, a word for each row and column.
+
+        The kernel counts in stored units: the sum of all margins, best less second-best, is exact for fixed32.
+        """
         first, end = self.rows.class_start[strip : strip + 2]
-        moves = self.rows.moves
-        decisions, unique, margins, margin = kernels.CHOOSE[kernels.build](
+        moves, unit = self.rows.moves, self.representation.unit
+        decisions, unique, margins, (margin, row, column, roll) = kernels.CHOOSE[kernels.build](
             self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.columns.masks,
             first, end, self.representation.tie, threads, words,
         )  # fmt: skip
-        return Figures(decisions, unique, margins, Margin(*margin))
-
-    def census(self, found: Figures) -> Census:
-        """The figures of a strip in probabilities, with the board of the largest margin."""
-        unit, (margin, row, column, roll) = self.representation.unit, found.margin
-        census = Census(decisions=found.decisions, unique=found.unique, cost=found.margins / unit)
+        census = Census(decisions=decisions, unique=unique, cost=margins / unit)
         if margin > 0:
             board = Board.from_masks(self.rows.whole_masks[row], self.columns.whole_masks[column], self.rows.rules)
             census.largest_cost, census.largest_cost_board, census.largest_cost_roll = margin / unit, str(board), roll

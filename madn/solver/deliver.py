@@ -162,7 +162,7 @@ class Delivery:
                 if wanted:
                     found = best.choose(number, threads, words)
                     if census:
-                        census.add(best.census(found))
+                        census.add(found)
                 return words
 
             yield words_of
