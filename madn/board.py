@@ -12,7 +12,7 @@ from operator import index
 from typing import ClassVar, Literal, SupportsIndex
 
 from madn import drawing
-from madn.errors import IllegalMoveError, InvalidBoardError
+from madn.errors import IllegalMoveError, InvalidBoardError, RulesMismatchError
 from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, Rules, rolls_again
 
 STANDARD = Rules()
@@ -192,9 +192,12 @@ class Board:
         return f"Board.parse({str(self)!r}, {self.rules!r})"
 
 
-def as_board(board: Board | str, rules: Rules = STANDARD) -> Board:
-    """A board, or the board of a text."""
-    return board if isinstance(board, Board) else Board.parse(board, rules)
+def as_board(board: Board | str, rules: Rules = STANDARD, holder: str = "") -> Board:
+    """A board, or the board of a text; if a `holder` of the rules is named, a board of other rules is refused."""
+    board = board if isinstance(board, Board) else Board.parse(board, rules)
+    if holder and board.rules != rules:
+        raise RulesMismatchError(f"board '{board}' is for {board.rules}; {holder} {rules}")
+    return board
 
 
 def as_move(move: Move | str) -> Move:

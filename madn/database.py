@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from madn._engine import Engine
 from madn.board import Board, Move, as_board, checked_roll
-from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError, RulesMismatchError
+from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError
 from madn.ranking import rank_many
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, open_reader
@@ -82,6 +82,7 @@ class Database:
 
     def __init__(self, path: str | os.PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> None:
         self.path = Path(path)
+        self._holder = f"the database {self.path} holds"
         self._reader = open_reader(self.path, cache_bytes)
         self._catalogue = self._reader.catalogue
         self.rules = self._catalogue.rules
@@ -176,12 +177,7 @@ class Database:
         }
 
     def _masks(self, board: Board | str) -> tuple[int, int]:
-        board = as_board(board, self.rules)
-        if board.rules != self.rules:
-            raise RulesMismatchError(
-                f"board '{board}' is for {board.rules}; the database {self.path} holds {self.rules}"
-            )
-        return board.masks
+        return as_board(board, self.rules, self._holder).masks
 
     def _values(self, options: list[Option]) -> tuple[MoveValue, ...]:
         return tuple(

@@ -83,9 +83,7 @@ class Evaluation:
         return self._win(board, False)
 
     def _win(self, board: Board | str, first: bool) -> float:
-        board = as_board(board, self.rules)
-        if board.rules != self.rules:
-            raise RulesMismatchError(f"board '{board}' is for {board.rules}; the evaluation is for {self.rules}")
+        board = as_board(board, self.rules, "the evaluation is for")
         if board.winner is not None:
             return float(board.winner == "own")
         own, other = board.masks
@@ -173,9 +171,7 @@ def evaluate(
     computed (whoever is to move there): endgames of four pieces too. Values are good to about the tolerance (the
     residual) times the length of a game.
     """
-    start = None if start is None else as_board(start, rules)
-    if start is not None and start.rules != rules:
-        raise RulesMismatchError(f"board '{start}' is for {start.rules}; the game is for {rules}")
+    start = None if start is None else as_board(start, rules, "the game is for")
     if rules.pieces > MOST_PIECES + 1:
         raise ResourceError(f"exact results go up to {MOST_PIECES + 1} pieces, not {rules.pieces}; play games instead")
     pairs = _pairs(rules, start)

@@ -143,10 +143,7 @@ class OptimalPlayer(Player):
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
         """The best move; between equal ones that of the piece furthest along."""
-        if board.rules != self.database.rules:
-            raise RulesMismatchError(
-                f"board '{board}' is for {board.rules}; the database of player optimal holds {self.database.rules}"
-            )
+        board = as_board(board, self.database.rules, "the database of player optimal holds")
         return (self.database.best_move(board, roll),)
 
 
