@@ -12,7 +12,7 @@ from operator import index
 from typing import ClassVar, Literal, SupportsIndex
 
 from madn import drawing
-from madn.errors import IllegalMoveError, InvalidBoardError
+from madn.errors import IllegalMoveError, InvalidBoardError, RulesMismatchError
 from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, ROLLS, Rules, rolls_again
 
 STANDARD = Rules()
@@ -124,11 +124,7 @@ class Board:
     @property
     def masks(self) -> tuple[int, int]:
         """The squares of the side to move and of the other side as bit masks; inverse of `from_masks`."""
-        own = other = 0
-        for square in self.own:
-            own |= 1 << square
-        for square in self.other:
-            other |= 1 << square
+        own, other = (sum(1 << square for square in side) for side in (self.own, self.other))
         return own, other
 
     @property
@@ -211,9 +207,12 @@ class Board:
         return f"Board.parse({str(self)!r}, {self.rules!r})"
 
 
-def as_board(board: Board | str, rules: Rules = STANDARD) -> Board:
-    """A board, or the board of a text."""
-    return board if isinstance(board, Board) else Board.parse(board, rules)
+def as_board(board: Board | str, rules: Rules = STANDARD, holder: str = "") -> Board:
+    """A board, or the board of a text; if a `holder` of the rules is named, a board of other rules is refused."""
+    board = board if isinstance(board, Board) else Board.parse(board, rules)
+    if holder and board.rules != rules:
+        raise RulesMismatchError(f"board '{board}' is for {board.rules}; {holder} {rules}")
+    return board
 
 
 def as_move(move: Move | str) -> Move:
@@ -240,17 +239,15 @@ def _parse_side(text: str, name: str, rules: Rules) -> tuple[int, ...]:
         return ()
     if not text:
         raise InvalidBoardError(f"{name} side is empty; write '{BOX}' when all pieces are in the box")
-    return tuple(_parse_square(number, name, rules) for number in text.split(","))
-
-
-def _parse_square(text: str, name: str, rules: Rules) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise InvalidBoardError(f"{name} side: {_shown(text)} is not a square; write 0 to {rules.goal - 1}")
-    if text != "0" and text.startswith("0"):
-        raise InvalidBoardError(f"{name} side: {_shown(text)} has a zero in front; write it without")
-    if len(text) > 2:
-        raise InvalidBoardError(f"{name} side: there is no square {_shown(text)}, only 0 to {rules.goal - 1}")
-    return int(text)
+    squares = text.split(",")
+    for square in squares:
+        if not (square.isascii() and square.isdigit()):
+            raise InvalidBoardError(f"{name} side: {_shown(square)} is not a square; write 0 to {rules.goal - 1}")
+        if square != "0" and square.startswith("0"):
+            raise InvalidBoardError(f"{name} side: {_shown(square)} has a zero in front; write it without")
+        if len(square) > 2:
+            raise InvalidBoardError(f"{name} side: there is no square {_shown(square)}, only 0 to {rules.goal - 1}")
+    return tuple(map(int, squares))
 
 
 def _unmask(mask: SupportsIndex, name: str, rules: Rules) -> tuple[int, ...]:

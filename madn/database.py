@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from madn._engine import Engine
 from madn.board import Board, Move, as_board, checked_roll
-from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError, RulesMismatchError
+from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError
 from madn.ranking import rank_many
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, open_reader
@@ -70,7 +70,7 @@ def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: in
 
 
 class Database:
-    """A solved game to query. Threads may share one; `with` closes it. A board may be given as its text.
+    """A solved game, of certain `rules`, to query. Threads may share one; `with` closes it. A board may be a text.
 
     The mover's winning probability decides which move is best. Moves within `tie` of the largest are equal (1e-12 in
     `float64`, 2**-29 in `fixed32`, 0 for rounded values): of those the one that starts on the highest square, of the
@@ -82,21 +82,12 @@ class Database:
 
     def __init__(self, path: str | os.PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> None:
         self.path = Path(path)
+        self._holder = f"the database {self.path} holds"
         self._reader = open_reader(self.path, cache_bytes)
         self._catalogue = self._reader.catalogue
-        self._rules = self._catalogue.rules
-        tie = max((stored.encoding.tie for stored in self._catalogue.encodings), default=0.0)
-        self.engine = Engine(self._reader, tie)
-
-    @property
-    def rules(self) -> Rules:
-        """The rules of the game that the database holds."""
-        return self._rules
-
-    @property
-    def tie(self) -> float:
-        """Moves whose winning probabilities differ by no more than this count as equal."""
-        return self.engine.tie
+        self.rules = self._catalogue.rules
+        self.tie = max((stored.encoding.tie for stored in self._catalogue.encodings), default=0.0)
+        self.engine = Engine(self._reader, self.tie)
 
     @property
     def values(self) -> str:
@@ -153,7 +144,7 @@ class Database:
 
     def analyse(self, board: Board | str) -> Analysis:
         """The value of a board and of every move for all six rolls."""
-        board = as_board(board, self._rules)
+        board = as_board(board, self.rules)
         win, listed = self.engine.analyse(*self._masks(board))
         rolls = zip(ROLLS, listed, strict=False)
         return Analysis(board, win, tuple(RollValue(roll, moves[0][-1], self._values(moves)) for roll, moves in rolls))
@@ -173,7 +164,7 @@ class Database:
         files = [CATALOGUE, SUMS, *(file.name for file in catalogue.files)]
         sizes = [(self.path / name).stat().st_size for name in files if (self.path / name).exists()]
         return {
-            "rules": asdict(self._rules),
+            "rules": asdict(self.rules),
             "positions": positions,
             "blocks": blocks,
             "bytes": sum(sizes),
@@ -186,16 +177,11 @@ class Database:
         }
 
     def _masks(self, board: Board | str) -> tuple[int, int]:
-        board = as_board(board, self._rules)
-        if board.rules != self._rules:
-            raise RulesMismatchError(
-                f"board '{board}' is for {board.rules}; the database {self.path} holds {self._rules}"
-            )
-        return board.masks
+        return as_board(board, self.rules, self._holder).masks
 
     def _values(self, options: list[Option]) -> tuple[MoveValue, ...]:
         return tuple(
-            MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, self._rules))
+            MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, self.rules))
             for start, end, captures, own, other, win in options
         )
 
@@ -203,7 +189,7 @@ class Database:
         if not isinstance(boards, np.ndarray) or boards.dtype.kind in "OU":
             boards = np.array([self._masks(board) for board in boards], np.uint64).reshape(-1, 2)
         if boards.ndim != 1:
-            return rank_many(boards, self._rules)
+            return rank_many(boards, self.rules)
         if boards.dtype.kind not in "iu":
             raise InvalidBoardError(f"positions are boards, IDs or masks, not an array of {boards.dtype}")
         positions = self.engine.game.positions

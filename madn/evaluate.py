@@ -18,7 +18,7 @@ from madn._core import Game
 from madn._players import CompiledPlayer
 from madn.board import Board, as_board
 from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
-from madn.machine import available_memory, chosen_threads
+from madn.machine import check_memory, chosen_threads
 from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
 from madn.rules import ROLLS, Rules
@@ -83,9 +83,7 @@ class Evaluation:
         return self._win(board, False)
 
     def _win(self, board: Board | str, first: bool) -> float:
-        board = as_board(board, self.rules)
-        if board.rules != self.rules:
-            raise RulesMismatchError(f"board '{board}' is for {board.rules}; the evaluation is for {self.rules}")
+        board = as_board(board, self.rules, "the evaluation is for")
         if board.winner is not None:
             return float(board.winner == "own")
         own, other = board.masks
@@ -109,7 +107,6 @@ class Evaluation:
     def _extreme(self, mover: int) -> tuple[Board, float]:
         """Where `first` wins least often, its side as the own one: with `first` (0) or `second` (1) to move."""
         lowest = (2.0, Board.start(self.rules))
-        S = np.uint64(self.rules.squares)
         for (f, g), values in self._values.items():
             rows, columns = self._sides[f], self._sides[g]
             wins = np.where(
@@ -117,28 +114,24 @@ class Evaluation:
             )
             at = int(np.argmin(wins))
             if wins.flat[at] < lowest[0]:
-                masks = rows.masks[at // columns.size] | np.uint64(f) << S, columns.masks[at % columns.size]
-                board = Board.from_masks(int(masks[0]), int(masks[1] | np.uint64(g) << S), self.rules)
+                a, b = divmod(at, columns.size)
+                board = Board.from_masks(rows.whole_masks[a], columns.whole_masks[b], self.rules)
                 lowest = float(wins.flat[at]), board
         return lowest[1], lowest[0]
 
     def _look_up(self, own: NDArray[np.uint64], other: NDArray[np.uint64], first: bool) -> NDArray[np.float64]:
-        S, done = np.uint64(self.rules.squares), (1 << self.rules.pieces) - 1
-        main = np.uint64((1 << self.rules.squares) - 1)
-        wins = np.where(own >> S == done, 1.0, 0.0)
-        zones = (own >> S).astype(np.int64) << self.rules.pieces | (other >> S).astype(np.int64)
-        for f in self._sides:
-            for g in self._sides:
-                here = np.flatnonzero(zones == (f << self.rules.pieces | g))
-                if not len(here):
-                    continue
-                if ((f, g) if first else (g, f)) not in self._values:
-                    raise RulesMismatchError("this position was not computed: it cannot come after the start")
-                a, b = self._sides[f].index(own[here] & main), self._sides[g].index(other[here] & main)
-                if first:
-                    wins[here] = _floats(self._values[f, g][0][a.astype(np.int64) * self._sides[g].size + b])
-                else:
-                    wins[here] = 1 - _floats(self._values[g, f][1][b.astype(np.int64) * self._sides[f].size + a])
+        S, P = np.uint64(self.rules.squares), np.uint64(self.rules.pieces)
+        done, main = (1 << self.rules.pieces) - 1, np.uint64((1 << self.rules.squares) - 1)
+        wins = np.where(own >> S == done, 1.0, np.where(other >> S == done, 0.0, np.nan))
+        rows, columns = (own, other) if first else (other, own)
+        zones = rows >> S << P | columns >> S
+        for (f, g), values in self._values.items():
+            here = np.flatnonzero(zones == (f << self.rules.pieces | g))
+            a, b = self._sides[f].index(rows[here] & main), self._sides[g].index(columns[here] & main)
+            found = _floats(values[0 if first else 1][a.astype(np.int64) * self._sides[g].size + b])
+            wins[here] = found if first else 1 - found
+        if np.isnan(wins).any():
+            raise RulesMismatchError("this position was not computed: it cannot come after the start")
         return wins
 
 
@@ -178,9 +171,7 @@ def evaluate(
     computed (whoever is to move there): endgames of four pieces too. Values are good to about the tolerance (the
     residual) times the length of a game.
     """
-    start = None if start is None else as_board(start, rules)
-    if start is not None and start.rules != rules:
-        raise RulesMismatchError(f"board '{start}' is for {start.rules}; the game is for {rules}")
+    start = None if start is None else as_board(start, rules, "the game is for")
     if rules.pieces > MOST_PIECES + 1:
         raise ResourceError(f"exact results go up to {MOST_PIECES + 1} pieces, not {rules.pieces}; play games instead")
     pairs = _pairs(rules, start)
@@ -191,9 +182,7 @@ def evaluate(
         )
     fine = rules.positions <= FINE_POSITIONS
     needed = memory_needed(rules, pairs) + table_bytes(first) + table_bytes(second)
-    free = available_memory()
-    if free is not None and needed > free:
-        raise ResourceError(f"this needs {needed >> 20} MiB of memory, and {free >> 20} MiB are free")
+    check_memory("this", needed)
     work = _Work(
         rules,
         (_chooser(first, rules), _chooser(second, rules)),
@@ -292,9 +281,7 @@ class _Work:
         chooser = self.choosers[player]
         if chooser is None:
             return None
-        S = np.uint64(self.rules.squares)
-        a = self.sides[f].masks | np.uint64(f) << S
-        b = self.sides[g].masks | np.uint64(g) << S
+        a, b = self.sides[f].whole_masks, self.sides[g].whole_masks
         sets = np.zeros((len(a), len(b)), np.uint32)
         movers, others, by_mover = (b, a, sets.T) if player else (a, b, sets)
         if isinstance(chooser, CompiledPlayer):

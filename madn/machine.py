@@ -8,22 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from madn._machine import MAX_THREADS, compiler, has_avx2, max_threads, openmp
-from madn.errors import InvalidRulesError
-
-__all__ = [
-    "MAX_THREADS",
-    "available_memory",
-    "chosen_threads",
-    "compiler",
-    "fastest_build",
-    "free_disk",
-    "has_avx2",
-    "openmp",
-    "processors",
-    "usable_threads",
-    "versions",
-]
+from madn._machine import MAX_THREADS as MAX_THREADS
+from madn._machine import compiler as compiler
+from madn._machine import has_avx2 as has_avx2
+from madn._machine import max_threads
+from madn._machine import openmp as openmp
+from madn.errors import InvalidRulesError, ResourceError
 
 Build = TypeVar("Build")
 
@@ -60,6 +50,18 @@ def available_memory() -> int | None:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
         return None
+
+
+def check_memory(what: str, needed: int, allowed: int | None = None) -> None:
+    """Raise `ResourceError` if `what` needs more memory, in bytes, than is allowed, or else available."""
+    room = available_memory() if allowed is None else allowed
+    if room is not None and needed > room:
+        which = "available" if allowed is None else "allowed"
+        raise ResourceError(f"{what} needs {_amount(needed)} of memory, and {_amount(room)} are {which}")
+
+
+def _amount(size: int) -> str:
+    return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 
 
 def free_disk(directory: str | os.PathLike[str]) -> int:

@@ -11,6 +11,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import index
 from pathlib import Path
 from typing import SupportsIndex
@@ -127,14 +128,13 @@ class OptimalPlayer(Player):
     description = "Knows the chance to win after every move and takes the best move."
 
     def __init__(self, database: Database | None = None) -> None:
-        self._database = database
+        if database is not None:
+            self.database = database
 
-    @property
+    @cached_property
     def database(self) -> Database:
         """The database that is queried."""
-        if self._database is None:
-            self._database = open_database()
-        return self._database
+        return open_database()
 
     @property
     def text_rules(self) -> Rules:
@@ -143,10 +143,7 @@ class OptimalPlayer(Player):
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
         """The best move; between equal ones that of the piece furthest along."""
-        if board.rules != self.database.rules:
-            raise RulesMismatchError(
-                f"board '{board}' is for {board.rules}; the database of player optimal holds {self.database.rules}"
-            )
+        board = as_board(board, self.database.rules, "the database of player optimal holds")
         return (self.database.best_move(board, roll),)
 
 
@@ -212,30 +209,28 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
-        head, colon, rest = line.partition(":")
-        if colon and head.strip() in heads:
-            head = head.strip()
+        head, colon, rest = (part.strip() for part in line.partition(":"))
+        words = line.split("#")[0].split()
+        if colon and head in heads:
             if heads[head]:
                 raise wrong(number, f"a second {head}")
             if rules or draws:
                 raise wrong(number, f"the {head} must come before the rules")
-            heads[head] = rest.strip()
-            if not heads[head] or (head == "name" and len(heads[head].split()) > 1):
+            if not rest or (head == "name" and len(rest.split()) > 1):
                 raise wrong(number, f"write one {'word' if head == 'name' else 'sentence'} after '{head}:'")
-            continue
-        words = line.split("#")[0].split()
-        if draws:
+            heads[head] = rest
+        elif draws:
             raise wrong(number, "nothing can come after 'random'")
-        if words == ["random"]:
+        elif words == ["random"]:
             draws = True
-            continue
-        if len(words) != 2 or words[0] not in {"prefer", "avoid"}:
+        elif len(words) != 2 or words[0] not in {"prefer", "avoid"}:
             raise wrong(number, f"{line[:40]!r} is not a rule; write 'prefer FEATURE', 'avoid FEATURE' or 'random'")
-        if words[1] not in FEATURES:
+        elif words[1] not in FEATURES:
             raise wrong(number, f"there is no feature {words[1][:40]!r}; the features are {', '.join(FEATURES)}")
-        if len(rules) == MOST_RULES:
+        elif len(rules) == MOST_RULES:
             raise wrong(number, f"more than {MOST_RULES} rules")
-        rules.append(Rule(words[1], words[0] == "avoid"))
+        else:
+            rules.append(Rule(words[1], words[0] == "avoid"))
     for head, value in heads.items():
         if not value:
             raise InvalidPlayerError(f"{source}: there is no line '{head}: ...'")

@@ -19,7 +19,7 @@ record with one move more.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -165,8 +165,9 @@ def parse_record(text: str, source: str = "record") -> Record:
     More white space than `str(record)` writes, empty lines, and a comment at the end of a move's line are accepted.
     """
     heads: dict[str, str] = {}
-    where: dict[str, int] = {"": 0}  # the lines of the heads, and of what is read now
+    where = {"": 0}  # the lines of the heads, and of what is read now
     names = (*(field.name for field in fields(Rules)), *NEEDED[2:])
+    comments: list[list[str]] = [[]]  # above the moves, then below each
 
     def wrong(reason: object, head: str = "") -> InvalidRecordError:
         return InvalidRecordError(f"{source}, line {where[head]}: {reason}")
@@ -175,53 +176,43 @@ def parse_record(text: str, source: str = "record") -> Record:
         """The heads that are still missing."""
         return ", ".join(f"{name}:" for name in wanted if name not in heads)
 
-    titled = False
-    record: Record | None = None
-    plies: list[Ply] = []
-    above: list[str] = []
-    board: Board | None = None
-    turn = 0
-    for number, line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
-        where[""] = number
-        if "\r" in line:
-            raise wrong("a carriage return inside a line")
-        words = line.strip()
-        if not words:
-            continue
-        if words.startswith("#"):
-            comment = line.lstrip()[1:].removeprefix(" ")
-            if plies:
-                plies[-1] = replace(plies[-1], comments=(*plies[-1].comments, comment))
-            else:
-                above.append(comment)
-            continue
-        if not titled:
-            if words != TITLE:
-                raise wrong(f"a record begins with the line '{TITLE}'")
-            titled = True
-            continue
-        if board is None:
-            parts = HEAD.fullmatch(words)
-            if parts is not None:
-                head, value = parts.groups()
-                if head not in names:
-                    raise wrong(f"there is no head '{head[:40]}:'; write one of {listed(names)}")
-                if head in heads:
-                    raise wrong(f"a second '{head}:'")
-                heads[head], where[head] = value, number
-                continue
-            if listed(NEEDED):
-                raise wrong(f"write one of {listed(NEEDED)}")
-            record = _headed(heads, wrong)
-            board = record.start
-        plies.append(_ply(words, len(plies) + 1, board, NAMES[turn], wrong))
-        board = board.after(plies[-1].move, plies[-1].roll)
-        turn ^= not rolls_again(plies[-1].roll)
-    if not titled:
+    def read_lines() -> Iterator[str]:
+        """The lines that are neither empty nor comments."""
+        for where[""], line in enumerate(text.replace("\r\n", "\n").split("\n"), 1):
+            if "\r" in line:
+                raise wrong("a carriage return inside a line")
+            if line.lstrip().startswith("#"):
+                comments[-1].append(line.lstrip()[1:].removeprefix(" "))
+            elif line.strip():
+                yield line.strip()
+
+    lines = read_lines()
+    if next(lines, None) != TITLE:
         raise wrong(f"a record begins with the line '{TITLE}'")
+    line = next(lines, None)
+    while line is not None and (parts := HEAD.fullmatch(line)):
+        head, value = parts.groups()
+        if head not in names:
+            raise wrong(f"there is no head '{head[:40]}:'; write one of {listed(names)}")
+        if head in heads:
+            raise wrong(f"a second '{head}:'")
+        heads[head], where[head] = value, where[""]
+        line = next(lines, None)
     if listed(NEEDED):
-        raise wrong(f"the record ends before {listed(NEEDED)}")
-    record = replace(record or _headed(heads, wrong), plies=tuple(plies), comments=tuple(above))
+        raise wrong(f"{'the record ends before' if line is None else 'write one of'} {listed(NEEDED)}")
+    record = _headed(heads, wrong)
+    board, turn = record.start, 0
+    plies: list[Ply] = []
+    while line is not None:
+        ply = _ply(line, len(plies) + 1, board, NAMES[turn], wrong)
+        plies.append(ply)
+        comments.append(list(ply.comments))
+        board = board.after(ply.move, ply.roll)
+        turn ^= not rolls_again(ply.roll)
+        line = next(lines, None)
+    above, *below = map(tuple, comments)
+    plies = [replace(ply, comments=lines_below) for ply, lines_below in zip(plies, below, strict=True)]
+    record = replace(record, plies=tuple(plies), comments=above)
     if heads["result"] != record.result:
         raise wrong(f"the result is '{heads['result'][:40]}', but after the moves it is '{record.result}'", "result")
     return record

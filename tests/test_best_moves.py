@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from madn import Rules
+from madn import Board, Rules
 from madn.solver import _reorder, kernels, make_plan, solve
-from madn.solver.best_moves import BestMoves, Captures, Figures, Margin
+from madn.solver.best_moves import BestMoves, Captures
+from madn.solver.census import Census
 from madn.solver.components import Matrices
 from madn.solver.graph import finish_zones
 from madn.solver.kernels import CHOOSE, FILL_CAPTURES
@@ -28,8 +29,7 @@ from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
 
 KERNELS = CHOOSE
-GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
-NOTHING = Figures(0, 0, 0, Margin(-1, -1, -1, -1))
+GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8), Rules.house(3, 8)]
 REPRESENTATIONS = [FIXED32, FLOAT64]
 
 
@@ -82,14 +82,14 @@ def game(rules: Rules, representation: Representation) -> Game:
     return Game(rules, representation)
 
 
-def whole(it: BestMoves, threads: int = 1) -> tuple[Figures, NDArray[np.uint16]]:
+def whole(it: BestMoves, threads: int = 1) -> tuple[Census, NDArray[np.uint16]]:
     """All strips of a pair, one after the other."""
     words = np.full((it.rows.size, it.columns.size), 0xFFFF, np.uint16)
-    figures = NOTHING
+    census = Census()
     for strip, (first, end) in enumerate(pairwise(it.rows.class_start)):
         it.fill_captures(strip, threads)
-        figures = figures.merged(it.choose(strip, threads, words[first:end].reshape(-1)))
-    return figures, words
+        census.add(it.choose(strip, threads, words[first:end].reshape(-1)))
+    return census, words
 
 
 def plain_captures(it: BestMoves) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -101,12 +101,12 @@ def plain_captures(it: BestMoves) -> tuple[NDArray[Any], NDArray[Any]]:
     return left, right
 
 
-def plain_choose(it: BestMoves) -> tuple[Figures, NDArray[np.uint16]]:
+def plain_choose(it: BestMoves) -> tuple[Census, NDArray[np.uint16]]:
     """The same from the definition: row by row, all columns at once."""
     n, k, moves = it.rows.size, it.columns.size, it.rows.moves
     wide = np.float64 if it.L.dtype == np.float64 else np.int64
     words = np.zeros((n, k), np.uint16)
-    total = NOTHING
+    total = Census()
     for a in range(n):
         is_open = (it.rows.facing[a] & it.columns.masks) == 0
         all_margins, unique = np.full((k, 6), -1, wide), 0
@@ -116,23 +116,28 @@ def plain_choose(it: BestMoves) -> tuple[Figures, NDArray[np.uint16]]:
                 matrix = it.bases[moves.kind[o]][0 if roll == 6 else 1]
                 values.append(matrix[it.offsets[o] : it.offsets[o] + k].astype(wide))
             if len(values) > 1:
-                options = np.array(values)
-                best = options.max(axis=0)
-                near = best - options <= it.tie
+                options, legal = np.array(values), np.ones((len(values), k), bool)
+                if it.lands is not None:
+                    landing = it.lands[moves.first[6 * a + roll - 1] : moves.first[6 * a + roll], None]
+                    captures = landing & it.columns.masks != 0
+                    legal = captures | ~captures.any(axis=0)
+                options = np.where(legal, options, -(2**30))
+                best, decision = options.max(axis=0), legal.sum(axis=0) > 1
+                near = best - options <= it.representation.tie
                 last = len(options) - 1 - near[::-1].argmax(axis=0)
                 words[a, is_open] |= (last[is_open] << 2 * (roll - 1)).astype(np.uint16)
-                unique += int((near.sum(axis=0) == 1)[is_open].sum())
-                all_margins[:, roll - 1] = best - np.sort(options, axis=0)[-2]
+                unique += int(((near.sum(axis=0) == 1) & decision)[is_open].sum())
+                all_margins[decision, roll - 1] = (best - np.sort(options, axis=0)[-2])[decision]
         margins = np.where(is_open[:, None], all_margins, -1)
         decided = margins[margins >= 0]
         column, r = divmod(int(margins.argmax()), 6)
-        row = Figures(
-            len(decided),
-            unique,
-            decided.sum().item(),
-            Margin(float(margins.max()), a, column, r + 1) if len(decided) else total.margin,
-        )
-        total = total.merged(row)
+        unit = it.representation.unit
+        row = Census(decisions=len(decided), unique=unique, cost=decided.sum().item() / unit)
+        if margins.max() > 0:
+            board = Board.from_masks(it.rows.whole_masks[a], it.columns.whole_masks[column], it.rows.rules)
+            row = replace(row, largest_cost=margins.max().item() / unit, largest_cost_board=str(board))
+            row.largest_cost_roll = r + 1
+        total.add(row)
     return total, words
 
 
@@ -153,7 +158,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(
     words = {pair: whole(it.census(*pair))[1] for pair in pairs(rules)}
     reader = open_reader(tmp_path / "db")
     stored = MoveValues(reader, table, 1 << 30)
-    for run in zones.runs():
+    for run in zones.runs:
         if run.size == 0 or full in (run.own, run.other):
             continue
         rows, columns = it.sides[run.own], it.sides[run.other]
@@ -164,7 +169,7 @@ def test_choices_are_those_of_the_stored_values_everywhere(
         assert np.array_equal(choices, stored.choices(run.first, run.size))
         seen += run.size
     reader.close()
-    assert seen == rules.positions - sum(run.size for run in zones.runs() if full in (run.own, run.other))
+    assert seen == rules.positions - sum(run.size for run in zones.runs if full in (run.own, run.other))
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
@@ -176,16 +181,14 @@ def test_figures_are_those_of_the_plain_twin(rules: Rules, representation: Repre
         found, words = whole(it)
         assert np.array_equal(it.L[: L.size], L.reshape(-1))
         assert np.array_equal(it.R[: R.size], R.reshape(-1))
-        agree(found, words, *plain_choose(it))
+        agree(found, words, *plain_choose(it), rounding=0 if representation is FIXED32 else 1e-12)
 
 
-def agree(found: Figures, words: np.ndarray, plain: Figures, plain_words: np.ndarray) -> None:
+def agree(found: Census, words: np.ndarray, plain: Census, plain_words: np.ndarray, rounding: float) -> None:
     """All the same, but for the rounding of a long sum of doubles."""
     assert np.array_equal(words, plain_words)
-    assert found.margins == pytest.approx(plain.margins, rel=1e-12)
-    assert found._replace(margins=0) == plain._replace(margins=0)
-    if isinstance(found.margins, int):
-        assert found.margins == plain.margins
+    assert found.cost == pytest.approx(plain.cost, rel=rounding, abs=0)
+    assert replace(found, cost=0) == replace(plain, cost=0)
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS, ids=str)
@@ -198,8 +201,8 @@ def test_same_bits_for_any_number_of_threads_and_any_build(
         monkeypatch.setattr(kernels, "build", name)
         for threads in (1, 2, 4):
             here = it.census(0, 0)
-            figures, words = whole(here, threads)
-            seen.add((figures, words.tobytes(), here.L.tobytes(), here.R.tobytes()))
+            census, words = whole(here, threads)
+            seen.add((repr(census), words.tobytes(), here.L.tobytes(), here.R.tobytes()))
     assert len(seen) == 1
 
 
@@ -244,13 +247,8 @@ def test_any_values_in_any_place(rules: Rules, data: st.DataObject, seed: int, w
     L, R, start = matrices(rows.size)
     it = BestMoves(rows, columns, L, R, start - 5, exits, FLOAT64 if wide else FIXED32)
     found, words = whole(it)
-    if wide:  # values within rounding of the tie: the twin rounds as the kernel does
-        plain, plain_words = plain_choose(it)
-        assert found.margins == pytest.approx(plain.margins, rel=1e-9)
-        assert np.array_equal(words, plain_words)
-        assert found._replace(margins=0) == plain._replace(margins=0)
-    else:
-        agree(found, words, *plain_choose(it))
+    # Values within rounding of the tie: the twin rounds as the kernel does.
+    agree(found, words, *plain_choose(it), rounding=1e-9 if wide else 0)
     closed = (rows.facing[:, None] & columns.masks) != 0
     for a in range(rows.size):
         for matrix in (it.L, it.R):
@@ -263,7 +261,7 @@ def test_any_values_in_any_place(rules: Rules, data: st.DataObject, seed: int, w
 def test_a_window_of_seven_strips_is_enough() -> None:
     """Rows of a strip and of the six before it in a ring, all others nowhere."""
     it = game(Rules(2, 40), FIXED32).census(0, 1)
-    figures, words = whole(it)
+    census, words = whole(it)
     rows, k = it.rows, it.columns.size
     room = int(np.diff(rows.class_start).max()) * k
     start = np.zeros(rows.size, np.int64)
@@ -272,22 +270,22 @@ def test_a_window_of_seven_strips_is_enough() -> None:
     L, R = np.zeros(7 * room, np.int32), np.zeros(7 * room, np.int32)
     exits = [(left, right, np.arange(len(left) // k) * k) for left, right in it.bases[1:]]
     ring = BestMoves(rows, it.columns, L, R, start, exits, FIXED32)
-    total = NOTHING
+    total = Census()
     for strip, (first, end) in enumerate(pairwise(rows.class_start)):
         for a in range(first, end):
             L[start[a] : start[a] + k] = it.L[it.start[a] : it.start[a] + k]
             R[start[a] : start[a] + k] = it.R[it.start[a] : it.start[a] + k]
         out = np.zeros((end - first) * k, np.uint16)
         ring.fill_captures(strip, 2)
-        total = total.merged(ring.choose(strip, 2, out))
+        total.add(ring.choose(strip, 2, out))
         assert np.array_equal(out.reshape(-1, k), words[first:end])
-    assert total == figures
+    assert total == census
 
 
 def test_what_does_not_fit_is_refused(kernel: str) -> None:
     it = game(Rules(2, 8), FIXED32).census(1, 0)
     n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
-    good: list[Any] = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
+    good: list[Any] = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, None, masks, 0, n, 1.0, 1]
 
     def refused(text: str, **changes: object) -> None:
         names = [
@@ -297,6 +295,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
             "first",
             "kind",
             "offset",
+            "lands",
             "masks",
             "first_row",
             "end_row",
@@ -313,6 +312,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     refused("kinds", bases=[])
     refused("outside", start=it.start + 1_000_000)
     refused("outside", start=it.start - 1)
+    refused("squares for", lands=np.zeros(3, np.uint64))
     refused("leads out", offset=it.offsets + 1_000_000)
     refused("leads out", offset=it.offsets - 1_000_000)
     refused("leads out", kind=moves.kind + np.int8(9))
@@ -333,4 +333,4 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     with pytest.raises(ValueError, match="no list"):
         fill(it.L, it.R, it.start, it.rows.facing, table.first[:-2], *table[1:], len(masks), 0, n, 1)
     choose: Any = CHOOSE[kernel]
-    assert choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, NOTHING.margin)
+    assert choose(*good[:8], 3, 3, *good[10:]) == (0, 0, 0, (-1, -1, -1, -1))

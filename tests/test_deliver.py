@@ -20,7 +20,7 @@ from madn._core import Game
 from madn.cli import main
 from madn.solver import id_order, make_plan, solve, strips
 from madn.solver.deliver import Delivery
-from madn.solver.footprint import boxed_size, class_sizes, component_positions, scratch_bytes, side_size
+from madn.solver.footprint import class_sizes, component_positions, scratch_bytes, side_size
 from madn.solver.graph import components, exits, later_zones
 from madn.solver.numbers import FIXED32
 from madn.solver.sides import TERMINAL, Side
@@ -49,7 +49,7 @@ def test_blocks_do_not_depend_on_the_memory(tmp_path: Path, monkeypatch: pytest.
 def test_a_policy_from_the_solve_is_that_of_its_values(
     rules: Rules, whole: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Delivery, "_fits", lambda self, own, other, room: whole)
+    monkeypatch.setattr("madn.solver.deliver.WHOLE", 0 if whole else 1 << 60)
     game = ["solve", "--pieces", str(rules.pieces), "--squares", str(rules.squares)]
     values, policy, other = (str(tmp_path / name) for name in ("values", "policy", "other"))
     assert main([*game, "--out", values, "--policy", policy, "--scratch", str(tmp_path / "scratch")]) == 0
@@ -181,7 +181,7 @@ def test_sizes_are_counted_without_making_the_states(rules: Rules) -> None:
     for f in {0, 1, (1 << rules.pieces) // 2, (1 << rules.pieces) - 2}:
         side = Side(rules, f)
         assert side.size == side_size(rules, f)
-        assert len(side.boxed) == boxed_size(rules, f)
+        assert len(side.boxed) == sum(class_sizes(rules, side.open_pieces, boxed=True))
         assert np.diff(side.class_start).tolist() == class_sizes(rules, side.open_pieces)
 
 
@@ -192,7 +192,7 @@ def test_ranges_are_all_positions_of_their_zones(rules: Rules) -> None:
     full = (1 << rules.pieces) - 1
     for pair in pairs:
         finished = {(full, zone) for zone in pair} | {(zone, full) for zone in pair}
-        size = sum(run.size for run in zones.runs() if (run.own, run.other) in finished)
+        size = sum(run.size for run in zones.runs if (run.own, run.other) in finished)
         assert sum(count for _, count in zones.ranges([pair])) == component_positions(rules, *pair) + size
     assert zones.ranges(pairs) == [(0, rules.positions)]
 

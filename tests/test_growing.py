@@ -20,7 +20,7 @@ from madn.store.encoders import ValueEncoder
 from madn.store.writer import DatabaseWriter, open_writer
 
 RULES = Rules(2, 8)
-RUNS = [run for run in Zones(RULES).runs() if run.size]
+RUNS = Zones(RULES).runs
 SOURCE = Noise(RULES)
 BLOCK = 70
 START = Zones(RULES).game.rank(1, 1)

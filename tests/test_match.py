@@ -243,7 +243,7 @@ def test_an_evaluation_knows_its_rules_and_limits() -> None:
 
 
 def test_exact_results_need_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("madn.evaluate.available_memory", lambda: 1 << 20)
+    monkeypatch.setattr("madn.machine.available_memory", lambda: 1 << 20)
     with pytest.raises(ResourceError, match="MiB of memory"):
         evaluate(SMALL, None, None)
 

@@ -372,8 +372,8 @@ def test_a_game_too_large_says_what_it_would_need(capsys: pytest.CaptureFixture[
 
 
 def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "available_memory", lambda: 100 << 20)
-    with pytest.raises(ResourceError, match=r"13 tiers need 0\.1 GiB of memory, and 0\.1 GiB are available"):
+    monkeypatch.setattr("madn.machine.available_memory", lambda: 100 << 20)
+    with pytest.raises(ResourceError, match=r"13 tiers needs .* of memory, and 100 MiB are available"):
         pyramid.solve(13)
 
 

@@ -2,6 +2,7 @@
 
 import click
 
+import madn
 from madn.board import Board
 from madn.cli.options import board_argument, roll_argument, rules_options
 from madn.cli.output import columns, json_option, show
@@ -52,9 +53,7 @@ def unrank(id: int, rules: Rules, as_json: bool) -> None:
     """
     if not 0 <= id < rules.positions:
         raise click.BadParameter(f"{id} is outside 0 to {rules.positions - 1}", param_hint="'ID'")
-    from madn.ranking import unrank
-
-    _show_place(unrank(id, rules), as_json)
+    _show_place(madn.unrank(id, rules), as_json)
 
 
 def _show_place(board: Board, as_json: bool) -> None:

@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 import click
 
+import madn
 from madn.cli.options import database_option
 from madn.cli.output import columns, json_option, percent, print_json
 
@@ -20,12 +21,11 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
 
     Example: madn analyse-game game.txt
     """
-    from madn.database import open_database
     from madn.record import read_record
     from madn.review import analyse_game
 
     record = read_record(file)
-    with open_database(db) as database:
+    with madn.open_database(db) as database:
         review = analyse_game(record, database)
     sides = {name: getattr(review, name) for name in ("first", "second")}
     if as_json:
@@ -34,27 +34,15 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
         head = {"rules": asdict(record.rules), "result": record.result, "start": review.start, "end": review.end}
         print_json({**head, "moves": moves, **sums})
         return
-    rows = [("move", "by", "roll", "played", "best", "before", "luck", "cost")]
-    rows += [
-        (
-            str(m.number),
-            m.mover,
-            str(m.roll),
-            str(m.move),
-            "" if m.cost == 0 else str(m.best),
-            percent(m.before),
-            signed(m.luck),
-            "" if m.cost == 0 else percent(m.cost),
-        )
-        for m in review.moves
-    ]
+    rows: list[tuple[object, ...]] = [("move", "by", "roll", "played", "best", "before", "luck", "cost")]
+    for m in review.moves:
+        best, cost = (m.best, percent(m.cost)) if m.cost else ("", "")
+        rows.append((m.number, m.mover, m.roll, m.move, best, percent(m.before), signed(m.luck), cost))
     click.echo(f"{record.rules}: {record.first} against {record.second}, {record.result}\n")
     click.echo(columns(rows, right=[0, 2, 5, 6, 7]) + "\n")
-    sums_rows = [("", "name", "luck", "cost", "choices", "errors")]
-    sums_rows += [
-        (name, s.name[:40], signed(s.luck), percent(s.cost), str(s.choices), str(s.errors)) for name, s in sides.items()
-    ]
-    click.echo(columns(sums_rows, right=[2, 3, 4, 5]))
+    rows = [("", "name", "luck", "cost", "choices", "errors")]
+    rows += [(who, s.name[:40], signed(s.luck), percent(s.cost), s.choices, s.errors) for who, s in sides.items()]
+    click.echo(columns(rows, right=[2, 3, 4, 5]))
     chances = f"{percent(review.start)} at the start, {percent(review.end)} at the end"
     click.echo(f"\nThe first player's chance of winning: {chances}.")
 

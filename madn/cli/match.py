@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import madn
 from madn.board import Board
 from madn.cli.options import database_option, rules_options
 from madn.cli.output import attributes, columns, json_option, percent, plural, print_json, show
@@ -52,7 +53,6 @@ def match(
 
     Example: madn match fpoc random --pieces 2 --exact
     """
-    from madn.database import open_database
     from madn.players import find_player
 
     board = Board.start(rules) if start is None else Board.parse(start, rules)
@@ -61,7 +61,7 @@ def match(
     if exact and games:
         raise click.UsageError("--exact plays no games: leave out --games")
     played = None if exact else games or (10_000 if table else 100_000)
-    with nullcontext() if db is None else open_database(db) as database:
+    with nullcontext() if db is None else madn.open_database(db) as database:
         if table:
             _print_table(_all_players(rules, database), board, played, seed, threads, as_json)
             return

@@ -3,12 +3,13 @@
 import random
 import sys
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import madn
 from madn.board import Board, Move
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
@@ -46,42 +47,38 @@ def play(
 
     Example: madn play human fpoc --pieces 2 --out game.txt
     """
-    from madn.database import open_database
     from madn.players import find_player
     from madn.record import Record, write_record
 
     if out is not None:
         check_output_file(out, "--out")
     with ExitStack() as stack:
-        given = None if db is None else stack.enter_context(open_database(db))
-        opened = given or stack.enter_context(open_database())
+        given = None if db is None else stack.enter_context(madn.open_database(db))
+        opened = given or stack.enter_context(madn.open_database())
         database = opened if opened.rules == rules else None
         players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
+        seed = random.SystemRandom().randrange(2**32) if seed is None else seed
         session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
         record = session.run()
     if out is not None:
         write_record(record, out)
         session.say(f"The game record is in {out}")
     if as_json:
-        plies = len(record.plies)
-        head = {"rules": asdict(rules), "result": record.result, "plies": plies, "seed": session.seed}
+        head = {"rules": asdict(rules), "result": record.result, "plies": len(record.plies), "seed": seed}
         print_json({**head, "record": str(record)})
 
 
+@dataclass
 class Session:
-    """A game that is being played: shows it, asks the person, lets the others move."""
+    """A game that is being played: shows it, asks the person (a player that is None), lets the others move."""
 
-    def __init__(
-        self,
-        record: "Record",
-        players: "list[Player | None]",
-        database: "Database | None",
-        seed: int | None,
-        quiet: bool,
-    ) -> None:
-        self.record, self.players, self.database, self.quiet = record, players, database, quiet
-        self.seed = random.SystemRandom().randrange(2**32) if seed is None else seed
-        self.person = None in players
+    record: "Record"
+    players: "list[Player | None]"
+    database: "Database | None"
+    seed: int
+    quiet: bool
+
+    def __post_init__(self) -> None:
         self._die = random.Random(self.seed)
         self._rolls: list[int] = []
 
@@ -97,7 +94,7 @@ class Session:
 
     def run(self) -> "Record":
         """Play until the game is over or the person has had enough."""
-        if self.person:
+        if None in self.players:
             self.say(f"{self.record.first} moves first, {self.record.second} second. Commands: {HELP}.")
         while self.record.winner is None:
             player = self.players[self.record.mover == "second"]
@@ -156,8 +153,7 @@ class Session:
                     return True
                 self.say("There is nothing to take back.")
             else:
-                move = _understood(answer, moves)
-                if move is not None:
+                if (move := _understood(answer, moves)) is not None:
                     self._move(roll, move)
                     return True
                 listed = ", ".join(map(str, moves))
@@ -174,8 +170,7 @@ class Session:
             self.say("There is no database of this game: make one with madn solve and name it with --db.")
             return
         best = self.database.moves(board, roll)
-        odds = ["" if option.win is None else percent(option.win) for option in best]
-        self.say(columns([(option.move, win) for option, win in zip(best, odds, strict=True)], right=[1]))
+        self.say(columns([(m.move, "" if m.win is None else percent(m.win)) for m in best], right=[1]))
 
     def _undo(self) -> bool:
         """Go back to the person's last decision before this one."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+import madn
 from madn.cli.options import check_output_file
 from madn.cli.output import json_option, show
 from madn.plots import FROM_A_DATABASE, PICTURES
@@ -28,10 +29,9 @@ def plot(name: str, out: Path | None, db: str | None, as_json: bool) -> None:
         raise click.BadParameter(
             f"{name} is not drawn from a database; {', '.join(FROM_A_DATABASE)} are", param_hint="'--db'"
         )
-    from madn.database import open_database
     from madn.plots import draw
 
-    with nullcontext() if db is None else open_database(db) as database:
+    with nullcontext() if db is None else madn.open_database(db) as database:
         figure = draw(name, database)
     # Neither the time nor random names: the same picture is the same bytes.
     plain = {"Date": None} if target.suffix == ".svg" else {}

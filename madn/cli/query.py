@@ -4,19 +4,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+import madn
 from madn.cli.options import board_argument, database_argument, roll_argument
 from madn.cli.output import cantstop_game, columns, json_option, percent, print_json, show, size
 from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
-    from madn.database import Database, MoveValue
-
-
-def _open(path: str) -> "Database":
-    from madn.database import open_database
-
-    return open_database(path)
+    from madn.database import MoveValue
 
 
 @click.command()
@@ -28,7 +23,7 @@ def info(db: str, as_json: bool) -> None:
     Example: madn info two
     """
     try:
-        with _open(db) as database:
+        with madn.open_database(db) as database:
             facts = {"game": "ludo", **database.info()}
         game = str(Rules(**facts["rules"]))
     except RulesMismatchError:  # Can't Stop is the other game with databases
@@ -81,7 +76,7 @@ def win(db: str, board: str, as_json: bool) -> None:
 
     Example: madn win two 0/0
     """
-    with _open(db) as database:
+    with madn.open_database(db) as database:
         probability = database.win(board)
     show(as_json, {"board": board, "win": probability}, percent(probability))
 
@@ -99,7 +94,7 @@ def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
 
     Example: madn best-move two 3,17/0 4
     """
-    with _open(db) as database:
+    with madn.open_database(db) as database:
         moves = database.moves(board, roll)
     if not moves:
         raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
@@ -123,7 +118,7 @@ def analyse(db: str, board: str, as_json: bool) -> None:
 
     Example: madn analyse two 0/0
     """
-    with _open(db) as database:
+    with madn.open_database(db) as database:
         analysis = database.analyse(board)
     if as_json:
         rolls = [

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.image import AxesImage
+from numpy.typing import NDArray
 
 from madn.games.cantstop import CantStop
 from madn.games.cantstop.first_turn import stored_turn
@@ -51,7 +51,8 @@ def when_to_stop(game: CantStop) -> Figure:
     for axes in panels.flat[len(choices) :]:
         axes.set_visible(False)
     for axes, columns in zip(panels.flat, choices, strict=False):
-        image = _panel(axes, game, turn, worth, columns, colours, norm)
+        table = _panel(axes, game, turn, worth, columns)
+        image = axes.imshow(table, cmap=colours, norm=norm, origin="lower", aspect="auto")
     bar = figure.colorbar(image, ax=panels, ticks=range(-1, most + 1), shrink=0.8)
     bar.ax.set_yticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
     bar.set_label("fewest steps in the third column to stop with")
@@ -63,30 +64,22 @@ cantstop_stop_3_3 = partial(when_to_stop, CantStop(3, 3))
 cantstop_stop_4_1 = partial(when_to_stop, CantStop(4, 1))
 
 
-def _panel(
-    axes: Axes,
-    game: CantStop,
-    turn: Turn,
-    worth: Worth,
-    columns: tuple[int, ...],
-    colours: ListedColormap,
-    norm: BoundaryNorm,
-) -> AxesImage:
+def _panel(axes: Axes, game: CantStop, turn: Turn, worth: Worth, columns: tuple[int, ...]) -> NDArray[np.int64]:
+    """The labels of a panel; returns what its cells show."""
     third = max(columns, key=lambda c: (game.lengths[c], c))
     across, up = (c for c in columns if c != third)
-    table = np.empty((game.lengths[up], game.lengths[across]), int)
+    table = np.empty((game.lengths[up], game.lengths[across]), np.int64)
     for y, x in np.ndindex(table.shape):
         stops = _stops(game, turn, worth, {across: x + 1, up: y + 1}, third)
         table[y, x] = UNREACHABLE if stops is None else stops[0] if stops else NEVER
         text = "" if stops is None else _ranges(stops) or "-"
         axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if 0 <= table[y, x] <= 2 else "black")
-    image = axes.imshow(table, cmap=colours, norm=norm, origin="lower", aspect="auto")
     axes.set_xticks(range(game.lengths[across]), [str(k + 1) for k in range(game.lengths[across])], fontsize=7)
     axes.set_yticks(range(game.lengths[up]), [str(k + 1) for k in range(game.lengths[up])], fontsize=7)
     axes.set_xlabel(f"steps in column {across + 2}", fontsize=7)
     axes.set_ylabel(f"steps in column {up + 2}", fontsize=7)
     axes.set_title(f"third: column {third + 2} ({game.lengths[third]} steps)", fontsize=8)
-    return image
+    return table
 
 
 def _stops(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], third: int) -> list[int] | None:

@@ -119,8 +119,8 @@ def extremes() -> Figure:
     """Figure 5.2: the position that is worst for the side to move, and the best, for 1 to 4 pieces."""
     figure = Figure(figsize=(11, 6.2), layout="constrained")
     rows = figure.subplots(2, 4)
-    for column, (pieces, (worst, best)) in enumerate(_extreme_boards()):
-        for axes, (board, win) in zip(rows[:, column], (worst, best), strict=True):
+    for pieces, column in enumerate(rows.T, 1):
+        for axes, (board, win) in zip(column, _extreme_boards(pieces), strict=True):
             _draw_board(axes, board)
             axes.set_title(f"{pieces} piece{'s' * (pieces > 1)}: {board}\nO to move wins {100 * win:.2f} %", fontsize=8)
     figure.suptitle("Worst (above) and best (below) positions for the side to move, O")
@@ -128,18 +128,15 @@ def extremes() -> Figure:
 
 
 @cache
-def _extreme_boards() -> list[tuple[int, tuple[tuple[Board, float], tuple[Board, float]]]]:
-    """For 1 to 4 pieces the worst and the best board, where one side lacks one piece on its first finish square.
+def _extreme_boards(pieces: int) -> tuple[tuple[Board, float], tuple[Board, float]]:
+    """The worst and the best board, where one side lacks one piece on its first finish square.
 
     All positions of these endgames are compared; that no other position is worse or better, a whole solve shows.
     """
-    found = []
-    for pieces in (1, 2, 3, 4):
-        rules = Rules(pieces=pieces)
-        home = ",".join(str(square) for square in (39, *range(41, 40 + pieces)))
-        game = evaluate(rules, None, None, tolerance=1e-6, start=Board.parse(f"b/{home}", rules))
-        found.append((pieces, (game.worst_for_first(), game.best_for_second())))
-    return found
+    rules = Rules(pieces=pieces)
+    start = Board((), (39, *range(41, 40 + pieces)), rules)
+    game = evaluate(rules, None, None, tolerance=1e-6, start=start)
+    return game.worst_for_first(), game.best_for_second()
 
 
 def _draw_board(axes: Axes, board: Board) -> None:
@@ -216,8 +213,7 @@ GAMES = 10_000  # of each pairing in the cross table: a standard error of half a
 def _matches() -> tuple[list[str], NDArray[np.float64]]:
     """The names of the players with rules, and how often each, moving first, wins against each, in per cent."""
     players = [player for player in PLAYERS.values() if isinstance(player, RulePlayer)]
-    start = Board.start()
-    table = [[100 * simulate(a, b, start, GAMES, seed=1).first_wins for b in players] for a in players]
+    table = [[100 * simulate(a, b, Board.start(), GAMES, seed=1).first_wins for b in players] for a in players]
     return [player.name for player in players], np.array(table)
 
 

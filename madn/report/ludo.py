@@ -6,7 +6,7 @@ from itertools import permutations
 from madn.board import Board
 from madn.evaluate import evaluate
 from madn.match import simulate
-from madn.players import PLAYERS, parse_player
+from madn.players import PLAYERS, Rule, RulePlayer
 from madn.report import Fact, Paper, published, same_digits
 from madn.rules import Rules
 from madn.solver import make_plan, solve
@@ -47,15 +47,11 @@ def _table_5_1(pieces: int, printed: dict[str, float]) -> Iterator[Fact]:
 
 
 PRINTED_GAMES = 1_000_000  # of each entry of Table 5.2
+SEEMS, UNSEEN, FRONT = Rule("seeming-capture"), Rule("seeming-passing", avoid=True), Rule("front")
 MISTAKEN = {  # how the players of the thesis seem to have played: docs/results.md
     "random": PLAYERS["random"],
-    "fpoc": parse_player(
-        "name: fpoc\ndescription: Sees pieces that are not there.\nprefer seeming-capture\nprefer front"
-    ),
-    "fpnpoc": parse_player(
-        "name: fpnpoc\ndescription: Sees pieces that are not there, and jumps over others unseen.\n"
-        "prefer seeming-capture\navoid seeming-passing\nprefer front"
-    ),
+    "fpoc": RulePlayer("fpoc", "Sees pieces that are not there.", (SEEMS, FRONT)),
+    "fpnpoc": RulePlayer("fpnpoc", "Sees them, and jumps over others unseen.", (SEEMS, UNSEEN, FRONT)),
 }
 
 

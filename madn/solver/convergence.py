@@ -86,7 +86,7 @@ class Convergence:
         return Extremes.of(self.found, self.unit, self._board)
 
     def _board(self, extreme: Extreme) -> Board:
-        row = self.component.rows.whole_mask(extreme.row)
-        column = self.component.columns.whole_mask(extreme.column)
+        row = self.component.rows.whole_masks[extreme.row]
+        column = self.component.columns.whole_masks[extreme.column]
         masks = (column, row) if extreme.column_moves else (row, column)
         return Board.from_masks(*masks, self.plan.rules)

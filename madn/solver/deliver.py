@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 from madn.board import Board
 from madn.errors import ResourceError
 from madn.solver import _reorder
-from madn.solver.best_moves import Captures, MoveWords, Whole, Window
+from madn.solver.best_moves import BestMoves, Window
 from madn.solver.census import PARTS, Census
-from madn.solver.components import Solved
+from madn.solver.components import Matrices, Solved
 from madn.solver.footprint import rows_at_hand
 from madn.solver.graph import Pair
-from madn.solver.id_order import Band, Part, Receiver, deliver
+from madn.solver.id_order import Receiver, bands_in_room
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.scratch import Scratch
+from madn.solver.sides import TERMINAL
 from madn.solver.zones import Zones
 
 LEAST_ROOM = 1 << 22  # bytes
+WHOLE = 16  # as often must a component fit into the room to be loaded whole, and its exits: many tiles cost time
 ENCODING = 1 << 25  # bytes for blocks on their way into a database
 VALUES = 0.2  # of the work when choices are counted too: for the estimate of progress only
 
@@ -90,74 +92,86 @@ class Delivery:
 
     def _deliver(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        counts = np.zeros(PARTS, np.int64)
-
-        def values(part: Part) -> None:
-            if self.representation.shift:
-                part.values[:] += self.representation.shift
-            for number, board in self.boards.items():
-                if part.first <= number < part.first + len(part.values):
-                    self.wins[board] = self.representation.probability(float(part.values[number - part.first]))
-            census.positions += len(part.values)
-            _reorder.count_values(part.values, counts)
-            if self.receiver:
-                self.receiver.take(part.run.first, part.run.size, part.first, part.values)
-
-        dtype = self.representation.dtype
-        flush = self.receiver.flush if self.receiver else lambda: None
-        room = self._room(own, other, False)
+        counts, share = np.zeros(PARTS, np.int64), VALUES if self.plan.census else 1.0
+        representation, room = self.representation, self._room(own, other, False)
         with self._rows(own, other, room) as load:
-
-            def value_rows(band: Band) -> Iterator[NDArray[Any]]:
+            for band in bands_in_room(self.zones, mine, theirs, representation.dtype, room):
                 for number in range(len(mine.class_start) - 1):
-                    yield load(number) if band.wants(number) else np.empty(0, dtype)
-                    tell((VALUES if self.plan.census else 1.0) * band.done(number + 1))
-
-            deliver(self.zones, mine, theirs, value_rows, dtype, room, self.plan.threads, values, flush)
+                    if band.wants(number):
+                        band.put(number, load(number), self.plan.threads)
+                    tell(share * band.done(number + 1))
+                for part in band.parts():
+                    if representation.shift:
+                        part.values[:] += representation.shift
+                    for id, board in self.boards.items():
+                        if part.first <= id < part.first + len(part.values):
+                            self.wins[board] = representation.probability(float(part.values[id - part.first]))
+                    census.positions += len(part.values)
+                    _reorder.count_values(part.values, counts)
+                    if self.receiver:
+                        self.receiver.take(part.run.first, part.run.size, part.first, part.values)
+                if self.receiver:
+                    self.receiver.flush()
+                del band, part  # their memory is free before the next is made
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
         if self.plan.census:
             self._deliver_words(own, other, census, tell)
 
     def _deliver_words(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        receiver, zones, threads = self.receiver, self.zones, self.plan.threads
-        room = self._room(own, other, True)
-
-        def rows_of(stack: ExitStack, own: int, other: int, captures: Captures | None) -> Window | Whole:
-            matrices = self.at_hand.get((own, other))
-            if matrices is None and self._fits(own, other, room):
-                matrices = self.scratch.load(own, other)
-            if matrices is not None:
-                return Whole(self.scratch.sides[own], self.scratch.sides[other], matrices, captures, threads)
-            return Window(stack.enter_context(self._whole_rows(own, other)), captures, threads)
-
-        with closing(MoveWords(mine, theirs, self.representation, rows_of, threads)) as words_of:
-            classes = len(mine.class_start) - 1
+        receiver, room, classes = self.receiver, self._room(own, other, True), len(mine.class_start) - 1
+        with self._words(own, other, room) as words_of:
             if not receiver or not receiver.wants_choices:
                 for number in range(classes):
-                    words_of.rows(number, True, census)
+                    words_of(number, True, census)
                     tell(VALUES + (1 - VALUES) * number / classes)
                 return
-            counts: list[Census | None] = [census]  # of the first band only: each has all rows
-
-            def word_rows(band: Band) -> Iterator[NDArray[Any]]:
+            counting: Census | None = census
+            for band in bands_in_room(self.zones, mine, theirs, np.uint16, room):
                 for number in range(classes):
-                    yield words_of.rows(number, counts != [None] or band.wants(number), counts[0])
+                    wanted = counting is not None or band.wants(number)
+                    band.put(number, words_of(number, wanted, counting), self.plan.threads)
                     tell(VALUES + (1 - VALUES) * band.done(number + 1))
-                counts[0] = None
+                counting = None  # each band has all rows
+                for part in band.parts():
+                    receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
+                receiver.flush()
+                del band, part  # as above
 
-            def words(part: Part) -> None:
-                receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
+    @contextmanager
+    def _words(self, own: int, other: int, room: int) -> Iterator[Callable[[int, bool, Census | None], NDArray[Any]]]:
+        """Gives the best moves of a class, if wanted, as words of 2 bits a roll; classes must come in order."""
+        mine, theirs, threads = self.scratch.sides[own], self.scratch.sides[other], self.plan.threads
+        words = np.empty(row_values(mine, theirs), np.uint16)
+        windows: list[Window] = []
+        sources: list[Matrices | Window] = []
+        with ExitStack() as stack:
+            for zone in (own, *mine.moves.exits):
+                won = Matrices.won(theirs.size, self.representation) if zone == TERMINAL else None
+                rows = won or self._matrices(zone, other, room)
+                if rows is None:
+                    windows.append(Window(stack.enter_context(self._whole_rows(zone, other))))
+                sources.append(rows or windows[-1])
+            here, *exits = ((rows.L, rows.R, rows.start) for rows in sources)
+            best = BestMoves(mine, theirs, *here, exits, self.representation)
 
-            deliver(zones, mine, theirs, word_rows, np.uint16, room, threads, words, receiver.flush)
+            def words_of(number: int, wanted: bool, census: Census | None) -> NDArray[Any]:
+                for window in windows:
+                    window.load(number)
+                best.fill_captures(number, threads)
+                if wanted:
+                    found = best.choose(number, threads, words)
+                    if census:
+                        census.add(found)
+                return words
+
+            yield words_of
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:
         """Gives the rows of a class with the own side to move."""
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        matrices = self.at_hand.get((own, other))
-        if matrices is None and self._fits(own, other, room):
-            matrices = self.scratch.load(own, other)
+        matrices = self._matrices(own, other, room)
         if matrices is not None:
             whole = matrices.L
             yield lambda number: whole[mine.class_start[number] * theirs.size :]
@@ -177,10 +191,12 @@ class Delivery:
         with closing(file), ThreadPoolExecutor(self.plan.threads) as pool:
             yield WholeRows(file, own, pool)
 
-    def _fits(self, own: int, other: int, room: int) -> bool:
-        """Whether a component is small enough to be loaded whole, with its exits too: many tiles cost time."""
+    def _matrices(self, own: int, other: int, room: int) -> Matrices | None:
+        """All rows, if they are at hand or small enough to be loaded whole."""
         size = self.scratch.sides[own].size * self.scratch.sides[other].size
-        return 16 * size * self.representation.itemsize <= room
+        if (own, other) in self.at_hand or WHOLE * size * self.representation.itemsize > room:
+            return self.at_hand.get((own, other))
+        return self.scratch.load(own, other)
 
     def _room(self, own: int, other: int, census: bool) -> int:
         """Bytes for positions in the order of their IDs: most of what is left.

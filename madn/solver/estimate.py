@@ -13,10 +13,10 @@ from madn.solver._thesis import run, start_values
 from madn.solver.footprint import component_positions
 from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan, make_plan
+from madn.solver.thesis import EXPECTED_SWEEPS
 
 SAMPLE = Rules(3, 24)  # 8 million positions: about a second
 THESIS_SAMPLE = Rules(2, 20)
-THESIS_SWEEPS = {1: 39, 2: 67, 3: 105, 4: 135}  # to changes of 1e-6: the thesis, section 5.1
 
 # What a streamed update and delivering a position cost, in updates of the sample: taken from runs of three and four
 # pieces from disk.
@@ -47,4 +47,4 @@ def _thesis(plan: Plan) -> float:
     began = time.perf_counter()
     run(game, values, 0, game.positions, plan.threads, True)
     each = (time.perf_counter() - began) / game.positions
-    return each * plan.positions * THESIS_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6
+    return each * plan.positions * EXPECTED_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6

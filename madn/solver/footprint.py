@@ -28,11 +28,6 @@ def component_positions(rules: Rules, f: int, g: int) -> int:
     return pairs if f == g else 2 * pairs
 
 
-def boxed_size(rules: Rules, finish: int) -> int:
-    """The number of those with a piece in the box."""
-    return side_size(rules, finish) - math.comb(rules.squares, rules.pieces - finish.bit_count())
-
-
 @cache
 def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
     """How many states of a side with so many pieces outside its finish zone have 0, 1, 2, ... pips.
@@ -133,9 +128,9 @@ def _solving(rules: Rules, f: int, g: int) -> int:
 def _after_capture(rules: Rules, f: int, g: int) -> int:
     """What captures lead to: rows with a boxed piece, in a mirrored component from a lap before their own class on."""
     columns = class_sizes(rules, rules.pieces - g.bit_count())
-    if f != g:
-        return 2 * boxed_size(rules, f) * sum(columns)
     boxed = class_sizes(rules, rules.pieces - f.bit_count(), boxed=True)
+    if f != g:
+        return 2 * sum(boxed) * sum(columns)
     return 2 * sum(size * sum(columns[max(0, pips - rules.squares) :]) for pips, size in enumerate(boxed))
 
 

@@ -1,7 +1,8 @@
 """Delivering a solved component: its positions in the order of their IDs, as many at a time as memory allows."""
 
+import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -101,14 +102,12 @@ class Band:
 
     def parts(self) -> Iterator[Part]:
         """What was put in."""
-        for batch in self.batches:
-            for m in range(len(self.section) - 1):
-                run = self.zones.run_of(self.mine.finish, self.theirs.finish, batch.pieces, m)
-                width = self.zones.width(run)
-                count = (batch.end - batch.first) * width
-                if count:
-                    begin = self.begin[batch, m]
-                    yield Part(run, run.first + batch.first * width, self.values[begin : begin + count])
+        runs = self.zones.runs_of(self.mine.finish, self.theirs.finish)
+        for batch, run in itertools.product(self.batches, runs):
+            if run.own_pieces == batch.pieces:
+                width, begin = self.zones.width(run), self.begin[batch, run.other_pieces]
+                values = self.values[begin : begin + (batch.end - batch.first) * width]
+                yield Part(run, run.first + batch.first * width, values)
 
 
 def batches_of(zones: Zones, mine: Side, theirs: Side) -> list[Batch]:
@@ -146,27 +145,11 @@ def bands(zones: Zones, theirs: Side, batches: list[Batch], positions: int) -> I
     yield band
 
 
-def deliver(
-    zones: Zones,
-    mine: Side,
-    theirs: Side,
-    rows_of: Callable[[Band], Iterator[NDArray[Any]]],
-    dtype: Any,
-    room: int,
-    threads: int,
-    take: Callable[[Part], None],
-    flush: Callable[[], None],
-) -> None:
-    """Put the positions of a pair, with one side to move, in the order of their IDs, and give them to `take`.
+def bands_in_room(zones: Zones, mine: Side, theirs: Side, dtype: Any, room: int) -> Iterator[Band]:
+    """Bands of about `room` bytes, one after the other, for all positions of a pair with one side to move.
 
-    `rows_of` gives the rows of class after class; it is asked once for each `room` bytes of positions.
+    Every row must be put into the band that wants it; all rows have to come once for each band.
     """
     cuts = list(bands(zones, theirs, batches_of(zones, mine, theirs), room // np.dtype(dtype).itemsize))
     for number, batches in enumerate(cuts):
-        band = Band(zones, mine, theirs, batches, dtype, number / len(cuts), 1 / len(cuts))
-        for strip, rows in enumerate(rows_of(band)):
-            band.put(strip, rows, threads)
-        for part in band.parts():
-            take(part)
-        flush()
-        del band, part  # their memory is free before the next is made
+        yield Band(zones, mine, theirs, batches, dtype, number / len(cuts), 1 / len(cuts))

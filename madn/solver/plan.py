@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from madn.board import Board
-from madn.errors import PlanError, ResourceError
-from madn.machine import MAX_THREADS, available_memory, usable_threads
+from madn.errors import PlanError
+from madn.machine import MAX_THREADS, available_memory, check_memory, usable_threads
 from madn.rules import Rules
 from madn.solver.footprint import (
     component_positions,
@@ -76,15 +76,8 @@ class Plan:
 
     def check_memory(self) -> None:
         """Raise ResourceError if the memory this takes is not there, or more than was allowed."""
-        if self.memory_limit is not None and self.memory_bytes > self.memory_limit:
-            raise ResourceError(
-                f"this solve needs {_giga(self.memory_bytes)} of memory, and {_giga(self.memory_limit)} are allowed"
-            )
-        free = available_memory()
-        if free is not None and self.memory_bytes > free:
-            raise ResourceError(
-                f"this solve needs {_giga(self.memory_bytes)} of memory and this machine has {_giga(free)} available"
-            )
+        for allowed in (self.memory_limit, None):
+            check_memory("this solve", self.memory_bytes, allowed)
 
 
 def make_plan(
@@ -169,7 +162,3 @@ def make_plan(
         census=census,
         bits=bits,
     )
-
-
-def _giga(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"

@@ -71,9 +71,10 @@ class Side:
         order = np.argsort(self.masks)
         return self.masks[order], order
 
-    def whole_mask(self, state: int) -> int:
-        """All squares of a state as a bit mask, those of the finish zone included."""
-        return int(self.masks[state]) | self.finish << self.rules.squares
+    @cached_property
+    def whole_masks(self) -> NDArray[np.uint64]:
+        """All squares of each state as a bit mask, those of the finish zone included."""
+        return self.masks | np.uint64(self.finish << self.rules.squares)
 
     def index(self, masks: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The state of each main-field mask; the masks must be states of this side."""
@@ -154,8 +155,7 @@ class Moves:
         """Build the table of a side."""
         rules = side.rules
         S, P = rules.squares, rules.pieces
-        whole = side.masks | np.uint64(side.finish << S)
-        first, after, end = Game(rules).move_table(whole)
+        first, after, end = Game(rules).move_table(side.whole_masks)
         finish = (after >> np.uint64(S)).astype(np.int64)
         main = after & np.uint64((1 << S) - 1)
         reached = sorted({int(f) for f in np.unique(finish)} - {side.finish})

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,13 +86,6 @@ class Extremes:
         return Extremes(r.residual, r.residual_board, low.min, low.min_board, high.max, high.max_board)
 
 
-class SolvedValues(Protocol):
-    """The value of every position, by ID."""
-
-    def read(self, first: int, out: NDArray[Any]) -> None:
-        """Fill `out` with the values of the IDs from `first` on."""
-
-
 @dataclass(frozen=True)
 class Solution(Extremes):
     """A solved game. All probabilities are those of the side to move, before it rolls.
@@ -110,7 +103,7 @@ class Solution(Extremes):
     seconds: float
     win: float
     start: float | None
-    values: SolvedValues | None = None
+    values: "ListedValues | MatrixValues | None" = None
     census: Census | None = None
 
     @property
@@ -132,6 +125,17 @@ class Solution(Extremes):
     def ranges(self) -> list[tuple[int, int]]:
         """The IDs that were solved, as (first, count), ascending."""
         return Zones(self.rules).ranges(self.plan.pairs) if self.plan.board else [(0, self.rules.positions)]
+
+
+class ListedValues:
+    """Values kept by ID."""
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self.values = values
+
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` with the values of the IDs from `first` on."""
+        out[:] = self.values[first : first + len(out)]
 
 
 class MatrixValues:

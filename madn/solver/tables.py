@@ -4,8 +4,9 @@ Rows are the states a of one side, columns the states b of the other. `sweep_str
 them; `SweepTables.check` makes sure that no number in them leads out of an array.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from types import SimpleNamespace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -99,7 +100,6 @@ class SweepTables:
         ring = ring_size(columns, groups)
         slot = np.arange(columns.size, dtype=np.int64) % ring
         starts = columns.class_start[groups]
-        chunks = -(-np.diff(rows.class_start) // LANES)
         ends = np.cumsum([0, *(len(states) + 1 for states in columns.holders)])
         holders = [ends[q] + np.searchsorted(states, starts) for q, states in enumerate(columns.holders)]
         earliest = np.maximum(rows.pips[rows.boxed] - S, 0) if mirrored else np.zeros(len(rows.boxed), np.int64)
@@ -122,7 +122,7 @@ class SweepTables:
             row_class=padded(rows.class_start, np.int32),
             col_class=padded(columns.class_start, np.int32),
             group_class=padded(groups, np.int32),
-            first_chunk=padded(np.concatenate([[0], np.cumsum(chunks)]), np.int32),
+            first_chunk=padded(first_chunks(rows.class_start), np.int32),
             start=padded(start, np.int64),
             row_first=padded(rows.moves.first[::DIE], np.int32),
             row_count=padded(np.diff(rows.moves.first), np.int8),
@@ -159,11 +159,12 @@ class SweepTables:
 
         Columns that the column player's moves lead to in other components are checked by `check_columns`.
         """
+        t = SimpleNamespace(**{name: array[:-LANES] for name, array in self._arrays()})
         n, k, strips, groups = self.rows, self.columns, self.strips, self.groups
-        boxed, options, column_options = (
-            int(np.ravel(array)[at]) if 0 <= at < np.size(array) else 0
-            for array, at in ((self.boxed_group, groups), (self.row_first, n), (self.col_first, k))
+        options, column_options, boxed = (
+            int(array[-1]) if len(array) else 0 for array in (t.row_first, t.col_first, t.boxed_group)
         )
+        captured, classes = int(t.row_boxed.max(initial=-1)) + 1, len(t.col_class) - 1
         lengths = dict.fromkeys(("start", "row_turn", "row_pips", "row_facing", "row_boxed"), n)
         lengths |= dict.fromkeys(("col_turn", "col_masks", "slot"), k)
         lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
@@ -172,98 +173,78 @@ class SweepTables:
         lengths |= {"row_lands": options * self.must_capture, "col_lands": column_options * self.must_capture}
         lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
         lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
+        lengths |= {"capture_start": captured, "capture_class": captured}
+        for name, length in lengths.items():
+            if len(getattr(t, name)) != length:
+                raise ValueError(f"{name} has {len(getattr(t, name))} entries, not {length}")
+        ascending = {"row_class": n, "col_class": k, "group_class": classes, "boxed_group": boxed}
+        ascending |= {"row_first": options, "col_first": column_options}
+        for name, last in ascending.items():
+            _ascending(name, getattr(t, name), last)
+        ranges = {"need": (0, groups + 1), "slot": (0, self.ring), "row_pips": (0, classes if self.mirrored else STOP)}
+        ranges |= {"row_turn": (0, len(self.row_turns)), "col_turn": (0, self.turns)}
+        ranges |= {"boxed_state": (0, k), "boxed_with": (-1, k)}
+        ranges |= {"row_boxed": (-1, captured), "capture_class": (0, classes + 1)}
+        for name, (low, end) in ranges.items():
+            _inside(name, getattr(t, name), low, end)
+        if not np.array_equal(t.first_chunk, first_chunks(t.row_class)):
+            raise ValueError(f"first_chunk does not cut the strips into chunks of at most {LANES} rows")
+        if self.mirrored and (n != k or not np.array_equal(t.row_class, t.col_class)):
+            raise ValueError(f"{n} rows and {k} columns cannot be of the same side")
+        widest = int(np.diff(t.col_class[t.group_class]).max(initial=0))
+        if self.widest < widest + LANES or not 0 < self.ring <= STOP // LANES:
+            raise ValueError(f"no room for a group in {self.widest} columns, or a ring of {self.ring}")
+        if not 0 < self.turns == len(self.col_turns) <= MAX_TURNS or self.row_turns.shape[1:] != (4,):
+            raise ValueError(f"{self.turns} kinds of turns, not 1 to {MAX_TURNS}")
+        _check_options(t.row_first, t.row_count, t.row_kind, len(row_exits))
+        _check_options(t.col_first, t.col_count, t.col_kind, len(column_exits))
+        lowest = t.col_class[t.row_pips].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
+        from_column = np.repeat(lowest, np.diff(t.row_first))
+        for first in (lowest, k):
+            _inside("start", t.start + first, 0, matrix - LANES + 1)
+        for kind, size in enumerate((matrix, *row_exits)):
+            there = t.row_kind == kind
+            for first in (from_column[there], k):
+                _inside("row_offset", t.row_offset[there] + first, 0, size - LANES + 1)
+        _inside("col_offset", t.col_offset[t.col_kind == 0], 0, (self.ring - 1) * LANES + 1)
+        self._check_captures(t, captured)
+
+    def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
+        """The names of all arrays, and the arrays if they are of their types."""
         for field in fields(self):
-            array, dtype = getattr(self, field.name), TYPES.get(field.type)
+            dtype = TYPES.get(field.type)
             if dtype is None:
                 continue
+            array = getattr(self, field.name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1 + (dtype == np.float64):
                 raise ValueError(f"{field.name} is not an array of {np.dtype(dtype)}")
             if not array.flags.c_contiguous:
                 raise ValueError(f"{field.name} is not contiguous")
-            if field.name in lengths and len(array) != lengths[field.name] + LANES:
-                raise ValueError(f"{field.name} has {len(array)} entries, not {lengths[field.name] + LANES}")
-        captured = int(self.row_boxed[:n].max(initial=-1)) + 1
-        if len(self.capture_start) != captured + LANES or len(self.capture_class) != captured + LANES:
-            raise ValueError(f"capture_start has {len(self.capture_start)} entries, not {captured + LANES}")
-        classes = len(self.col_class) - LANES - 1
-        _ascending("row_class", self.row_class[: strips + 1], n)
-        _ascending("col_class", self.col_class[: classes + 1], k)
-        _ascending("group_class", self.group_class[: groups + 1], classes)
-        _ascending("row_first", self.row_first[: n + 1], options)
-        _ascending("col_first", self.col_first[: k + 1], column_options)
-        _ascending("boxed_group", self.boxed_group[: groups + 1], boxed)
-        chunks = np.concatenate([[0], np.cumsum(-(-np.diff(self.row_class[: strips + 1]) // LANES))])
-        if not np.array_equal(self.first_chunk[: strips + 1], chunks):
-            raise ValueError(f"first_chunk does not cut the strips into chunks of at most {LANES} rows")
-        if self.mirrored and (n != k or not np.array_equal(self.row_class, self.col_class)):
-            raise ValueError(f"{n} rows and {k} columns cannot be of the same side")
-        edges = self.col_class[self.group_class[: groups + 1]]
-        if self.widest < int(np.diff(edges).max(initial=0)) + LANES or not 0 < self.ring <= STOP // LANES:
-            raise ValueError(f"no room for a group in {self.widest} columns, or a ring of {self.ring}")
-        _inside("need", self.need[:groups], 0, groups + 1)
-        _inside("slot", self.slot[:k], 0, self.ring)
-        _inside("row_turn", self.row_turn[:n], 0, len(self.row_turns))
-        _inside("col_turn", self.col_turn[:k], 0, self.turns)
-        if not 0 < self.turns == len(self.col_turns) <= MAX_TURNS or self.row_turns.shape[1:] != (4,):
-            raise ValueError(f"{self.turns} kinds of turns, not 1 to {MAX_TURNS}")
-        _inside("row_pips", self.row_pips[:n], 0, classes if self.mirrored else STOP)
-        lowest = self.col_class[self.row_pips[:n]].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
-        _inside("start", self.start[:n] + lowest, 0, matrix - LANES + 1)
-        _inside("start", self.start[:n] + k, 0, matrix - LANES + 1)
-        self._check_options(self.row_first[: n + 1], self.row_count[: DIE * n], self.row_kind, len(row_exits))
-        self._check_options(self.col_first[: k + 1], self.col_count[: DIE * k], self.col_kind, len(column_exits))
-        from_column = np.repeat(lowest, np.diff(self.row_first[: n + 1]))
-        for kind, size in enumerate((matrix, *row_exits)):
-            there = self.row_kind[:options] == kind
-            offset = self.row_offset[:options][there]
-            _inside("row_offset", offset + from_column[there], 0, size - LANES + 1)
-            _inside("row_offset", offset + k, 0, size - LANES + 1)
-        in_ring = self.col_offset[:column_options][self.col_kind[:column_options] == 0]
-        _inside("col_offset", in_ring, 0, (self.ring - 1) * LANES + 1)
-        self._check_captures(captured, boxed)
+            yield field.name, array
 
-    def _check_options(self, first: Int32, count: Int8, kind: Int8, exits: int) -> None:
-        per_state = count.reshape(-1, DIE).sum(axis=1) if len(count) else count
-        if (count < 0).any() or not np.array_equal(per_state, np.diff(first)) or per_state.max(initial=0) > MAX_OPTIONS:
-            raise ValueError(f"the options of a state are not counted roll by roll, or are more than {MAX_OPTIONS}")
-        if exits >= MAX_KINDS:
-            raise ValueError(f"{exits} exits, not 0 to {MAX_KINDS - 1}")
-        _inside("the kind of an option", kind[: first[-1]], 0, exits + 1)
-
-    def _check_captures(self, captured: int, boxed: int) -> None:
-        n, k, S, groups = self.rows, self.columns, self.squares, self.groups
-        ends = np.flatnonzero(self.hold_state == STOP)
-        if (
-            len(ends) != S
-            or ends[-1] + 1 + LANES != len(self.hold_state)
-            or (self.row_facing[:n] >> np.uint64(S)).any()
-        ):
+    def _check_captures(self, t: SimpleNamespace, captured: int) -> None:
+        k, S = self.columns, self.squares
+        ends = np.flatnonzero(t.hold_state == STOP)
+        if len(ends) != S or ends[-1] + 1 != len(t.hold_state) or (t.row_facing >> np.uint64(S)).any():
             raise ValueError("hold_state is not one list of columns for each square")
-        held = self.hold_state[: len(self.hold_state) - LANES]
-        _inside("hold_state", held[held != STOP], 0, k)
-        if ((np.diff(held.astype(np.int64)) <= 0) & (held[:-1] != STOP)).any():
+        _inside("hold_state", t.hold_state[t.hold_state != STOP], 0, k)
+        if ((np.diff(t.hold_state.astype(np.int64)) <= 0) & (t.hold_state[:-1] != STOP)).any():
             raise ValueError("the columns that hold a square do not ascend")
-        begins = self.hold_group[: S * (groups + 1)].reshape(S, groups + 1)
+        begins = t.hold_group.reshape(S, -1)
         firsts = np.concatenate([[0], ends[:-1] + 1])
         if (begins < firsts[:, None]).any() or (begins > ends[:, None]).any():
             raise ValueError("hold_group leads out of the list of its square")
-        _inside("boxed_state", self.boxed_state[:boxed], 0, k)
-        if (np.diff(self.boxed_state[:boxed]) <= 0).any():
+        if (np.diff(t.boxed_state) <= 0).any():
             raise ValueError("boxed_state does not ascend")
-        _inside("boxed_with", self.boxed_with[: boxed * S], -1, k)
-        _inside("row_boxed", self.row_boxed[:n], -1, captured)
-        pieces = np.bitwise_count(self.row_facing[:n])[:, None]
+        pieces = np.bitwise_count(t.row_facing)[:, None]
         if (pieces > self.pieces).any():
             raise ValueError("a row has more pieces than the game")
         used = np.arange(self.pieces) < pieces
-        _inside("row_captured", self.row_captured[: n * self.pieces].reshape(n, -1)[used], 0, captured)
-        if self.mirrored and boxed != captured:
-            raise ValueError(f"{captured} rows have a piece in the box, but {boxed} columns")
-        classes = len(self.col_class) - LANES - 1
-        _inside("capture_class", self.capture_class[:captured], 0, classes + 1)
-        begin = self.capture_start[:captured] + self.col_class[self.capture_class[:captured]]
-        _inside("capture_start", begin, 0, self.captures // 2 + 1)
-        _inside("capture_start", self.capture_start[:captured] + k, 0, self.captures // 2 + 1)
+        _inside("row_captured", t.row_captured.reshape(self.rows, -1)[used], 0, captured)
+        if self.mirrored and len(t.boxed_state) != captured:
+            raise ValueError(f"{captured} rows have a piece in the box, but {len(t.boxed_state)} columns")
+        for first in (t.col_class[t.capture_class], k):
+            _inside("capture_start", t.capture_start + first, 0, self.captures // 2 + 1)
 
     def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
         """Raise ValueError unless all column exits reach as far as these rows; their vectors begin with `first_row`."""
@@ -276,8 +257,17 @@ class SweepTables:
                 raise ValueError(f"column exit {kind} has {size} values, too few for rows {rows.start} to {rows.stop}")
 
 
+def _check_options(first: Int32, count: Int8, kind: Int8, exits: int) -> None:
+    per_state = count.reshape(-1, DIE).sum(axis=1)
+    if (count < 0).any() or not np.array_equal(per_state, np.diff(first)) or per_state.max(initial=0) > MAX_OPTIONS:
+        raise ValueError(f"the options of a state are not counted roll by roll, or are more than {MAX_OPTIONS}")
+    if exits >= MAX_KINDS:
+        raise ValueError(f"{exits} exits, not 0 to {MAX_KINDS - 1}")
+    _inside("the kind of an option", kind, 0, exits + 1)
+
+
 def _ascending(name: str, numbers: NDArray[Any], last: int) -> None:
-    if numbers[0] != 0 or numbers[-1] != last or (np.diff(numbers) < 0).any():
+    if not len(numbers) or numbers[0] != 0 or numbers[-1] != last or (np.diff(numbers) < 0).any():
         raise ValueError(f"{name} does not ascend from 0 to {last}")
 
 
@@ -289,6 +279,12 @@ def _inside(name: str, numbers: NDArray[Any], low: int, end: int) -> None:
 def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
     """A copy with LANES more entries: vectors are read whole."""
     return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
+
+
+def first_chunks(row_class: Int32) -> Int32:
+    """The first chunk of each strip, and one past the last: chunks of at most LANES rows."""
+    chunks = -(-np.diff(row_class) // LANES)
+    return np.concatenate([[0], np.cumsum(chunks)]).astype(np.int32)
 
 
 def turn_weights(turns: Sequence[Turn]) -> Weights:

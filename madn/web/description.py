@@ -141,15 +141,30 @@ def content(schema: Schema) -> Schema:
     return {"application/json": {"schema": schema}}
 
 
-def operation(
-    name: str, summary: str, answer: Schema, errors: Sequence[int] = (), method: str = "get", **more: Any
-) -> dict[str, Schema]:
-    """A request to `/api/NAME`: what it answers and which errors it can have."""
+SUMMARIES = {
+    "position": "The winning probability of a position, and all moves of all six rolls, best first",
+    "positions": f"As /api/position for up to {BOARDS} boards",
+    "move": "The move that a player makes with a roll, and all legal moves, best first",
+    "players": "Who can choose moves",
+    "databases": "What is served",
+    "layout": "Where the squares of each side are drawn, as [column, row]",
+    "health": "Whether the server answers",
+}
+
+
+def operation(name: str, answer: Schema, *parameters: Schema, body: Schema | None = None) -> dict[str, Schema]:
+    """A request to `/api/NAME`, with a POST if it has a body: what it answers and which errors it can have."""
     kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
     responses = {"200": {"description": "The answer.", "headers": kept, "content": content(answer)}}
-    for status in sorted({400, 429, 500, 503, *errors}):
+    errors = [400, *([404] if parameters else []), *([408, 413, 415] if body else []), 429, 500, 503]
+    for status in errors:
         responses[str(status)] = {"description": ERRORS[status], "content": content(named("Error"))}
-    return {f"/api/{name}": {method: {"operationId": name, "summary": summary, **more, "responses": responses}}}
+    asked: Schema = {"operationId": name, "summary": SUMMARIES[name]}
+    if parameters:
+        asked["parameters"] = list(parameters)
+    if body:
+        asked["requestBody"] = {"required": True, "content": content(body)}
+    return {f"/api/{name}": {"post" if body else "get": {**asked, "responses": responses}}}
 
 
 def openapi(databases: Sequence[Served]) -> Schema:
@@ -167,6 +182,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
     seed = parameter(
         "seed", "For players that draw lots: the same seed, the same move.", COUNT | {"maximum": MOST_SEED}
     )
+    health = record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT)
     batch = record(boards=listed(BOARD, minItems=1, maxItems=BOARDS))
     return {
         "openapi": "3.1.0",
@@ -177,43 +193,13 @@ def openapi(databases: Sequence[Served]) -> Schema:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "paths": {
-            **operation(
-                "position",
-                "The winning probability of a position, and all moves of all six rolls, best first",
-                named("Position"),
-                [404],
-                parameters=[board, db, version],
-            ),
-            **operation(
-                "positions",
-                f"As /api/position for up to {BOARDS} boards",
-                record(positions=listed(named("Position"))),
-                [404, 408, 413, 415],
-                method="post",
-                parameters=[db, version],
-                requestBody={"required": True, "content": content(batch)},
-            ),
-            **operation(
-                "move",
-                "The move that a player makes with a roll, and all legal moves, best first",
-                named("Chosen"),
-                [404],
-                parameters=[board, roll, player, seed, db, version],
-            ),
-            **operation("players", "Who can choose moves", record(players=listed(named("Player")))),
-            **operation("databases", "What is served", record(databases=listed(named("Database")))),
-            **operation(
-                "layout",
-                "Where the squares of each side are drawn, as [column, row]",
-                named("Layout"),
-                [404],
-                parameters=[db, version],
-            ),
-            **operation(
-                "health",
-                "Whether the server answers",
-                record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT),
-            ),
+            **operation("position", named("Position"), board, db, version),
+            **operation("positions", record(positions=listed(named("Position"))), db, version, body=batch),
+            **operation("move", named("Chosen"), board, roll, player, seed, db, version),
+            **operation("players", record(players=listed(named("Player")))),
+            **operation("databases", record(databases=listed(named("Database")))),
+            **operation("layout", named("Layout"), db, version),
+            **operation("health", health),
         },
         "components": {"schemas": SCHEMAS},
     }

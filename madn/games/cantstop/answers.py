@@ -1,7 +1,7 @@
 """Answers for a position: what stopping, rolling and every way to play a roll are worth."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 from madn.errors import IllegalMoveError
 from madn.games.cantstop.position import Move, Position
@@ -9,20 +9,26 @@ from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.turns import Markers, Turn, stop_leads_to
 
 
-class Source(Protocol):
+class Source(ABC):
     """Where the values of anchors come from: a solution or a database."""
 
     @property
+    @abstractmethod
     def game(self) -> CantStop:
         """The rules."""
-        ...
 
+    @abstractmethod
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
         """The chance of the player to move, without markers, who has won `won` columns and the opponent `lost`.
 
         In a closed column it does not matter what the two players have there, but one has all of it.
         """
-        ...
+
+    @property
+    def first_player(self) -> float:
+        """The probability that the player who begins wins; in a solution with two roles, if he has role 0."""
+        start = (0,) * self.game.columns
+        return self.anchor(start, start, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -63,10 +69,7 @@ class TurnAnswers:
     def __init__(self, source: Source, position: Position) -> None:
         game, (won, lost) = source.game, position.won
         own, other = (
-            tuple(
-                length if not position.open_columns >> c & 1 else x
-                for c, (x, length) in enumerate(zip(side, game.lengths, strict=True))
-            )
+            tuple(x if left else length for x, left, length in zip(side, position.left, game.lengths, strict=True))
             for side in (position.own, position.other)
         )
 

@@ -6,6 +6,7 @@ lies in a matrix: rows are placements of the player who waits, columns those of 
 number of columns that the waiting player has won. Mirrored masks share a matrix, and of mirrored rows one is kept.
 """
 
+from functools import cache, partial
 from itertools import product
 from typing import Any
 
@@ -54,9 +55,8 @@ class Numbering:
 
     def __init__(self, game: CantStop) -> None:
         self.game = game
-        self._placements: dict[int, Placements] = {}
-        self._mirror: dict[int, Array] = {}
-        self._rows: dict[int, Array] = {}
+        self.placements = cache(partial(Placements, game))  # by their open columns
+        self.mirror, self.kept_rows = cache(self._mirror), cache(self._kept_rows)
         self.places: dict[int, int] = {}  # of the masks that have matrices, in the order in which they are solved
         self.size = 0  # values of one role
         for mask in self.masks():
@@ -106,26 +106,16 @@ class Numbering:
         positions: Array = np.sum(ways, 0) * (len(self.splits(mask)) / (2 if mask == self.mirrored(mask) else 1))
         return positions
 
-    def placements(self, mask: int) -> Placements:
-        """The placements in these open columns."""
-        if mask not in self._placements:
-            self._placements[mask] = Placements(self.game, mask)
-        return self._placements[mask]
-
-    def mirror(self, mask: int) -> Array:
+    def _mirror(self, mask: int) -> Array:
         """The rank, among the placements of the mirrored mask, of the mirror image of each placement."""
-        if mask not in self._mirror:
-            self._mirror[mask] = self.placements(self.mirrored(mask)).ranks(self.placements(mask).squares[:, ::-1])
-        return self._mirror[mask]
+        return self.placements(self.mirrored(mask)).ranks(self.placements(mask).squares[:, ::-1])
 
-    def kept_rows(self, mask: int) -> Array:
+    def _kept_rows(self, mask: int) -> Array:
         """The row of each placement of a mask with a matrix, -1 for those whose mirror image is kept."""
-        if mask not in self._rows:
-            kept = np.ones(len(self.placements(mask)), bool)
-            if mask == self.mirrored(mask):
-                kept = np.arange(len(kept)) <= self.mirror(mask)
-            self._rows[mask] = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
-        return self._rows[mask]
+        kept = np.ones(len(self.placements(mask)), bool)
+        if mask == self.mirrored(mask):
+            kept = np.arange(len(kept)) <= self.mirror(mask)
+        return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
     def lookup_rows(self, mask: int) -> Array:
         """For any mask: 2 * row, plus 1 if row and columns are those of the mirror image, by mixed radix."""

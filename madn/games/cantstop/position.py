@@ -85,12 +85,6 @@ class Position:
         return own, other
 
     @property
-    def open_columns(self) -> int:
-        """The columns that nobody has won, as a mask; bit 0 is the sum 2."""
-        columns = enumerate(zip(self.own, self.other, self.game.lengths, strict=True))
-        return sum(1 << c for c, (x, y, length) in columns if length not in (x, y))
-
-    @property
     def left(self) -> tuple[int, ...]:
         """The steps from the player's squares to the top, 0 in a closed column."""
         columns = zip(self.own, self.other, self.game.lengths, strict=True)

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from madn.errors import InvalidRulesError, ResourceError
+from madn import machine
+from madn.errors import InvalidRulesError
 from madn.games.cantstop import kernels
 from madn.games.cantstop._stage import Stage
+from madn.games.cantstop.answers import Source
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
-from madn.machine import available_memory, chosen_threads, fastest_build
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
@@ -24,13 +25,8 @@ BINS = 5  # of Table 2
 COUNTED = ("seconds", "components", "passes", "iterations", "most_iterations")
 
 
-def no_table() -> Array:
-    """The sums of Table 2 before anything is counted."""
-    return np.zeros((2, BINS, BINS), np.int64)
-
-
 @dataclass
-class Solution:
+class Solution(Source):
     """The values of all anchors, and what the work took.
 
     `values[role]` is laid out as `numbering` says. There is one role, unless a player by the rule of 28 (role 0) plays
@@ -47,7 +43,8 @@ class Solution:
     passes: int = 0  # roll positions, each counted once for every iteration over it
     iterations: int = 0  # of all components together
     most_iterations: int = 0
-    table: Array = field(default_factory=no_table)  # iterations and components by (x, y) in fifths
+    # Table 2: iterations and components by (x, y) in fifths
+    table: Array = field(default_factory=lambda: np.zeros((2, BINS, BINS), np.int64))
 
     @property
     def game(self) -> CantStop:
@@ -55,14 +52,8 @@ class Solution:
         return self.numbering.game
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
-        """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
+        """The chance of the player to move; see `Source`."""
         return float(self.values[0, self.numbering.index(own, other, lost)])
-
-    @property
-    def first_player(self) -> float:
-        """The probability that the player who begins wins; in a solution with two roles, if he has role 0."""
-        start = (0,) * self.game.columns
-        return self.anchor(start, start, 0, 0)
 
 
 def needed_memory(game: CantStop, roles: int = 1) -> int:
@@ -81,13 +72,8 @@ def needed_memory(game: CantStop, roles: int = 1) -> int:
 
 def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
     """Raise `ResourceError` if a game is too large for the available memory (or for `memory` bytes)."""
-    needed = needed_memory(game, roles)
-    room = memory if memory is not None else available_memory()
-    if room is not None and needed > room:
-        raise ResourceError(
-            f"{game} Can't Stop is too large: {game.components:,} components need about {needed / 2**30:,.1f} GiB "
-            f"of memory, and {room / 2**30:,.1f} GiB are available"
-        )
+    what = f"{game} Can't Stop with its {game.components:,} components"
+    machine.check_memory(what, needed_memory(game, roles), memory)
 
 
 def solve(
@@ -114,9 +100,9 @@ def solve(
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
     numbering = Numbering(game)
-    solution = Solution(numbering, np.zeros((roles, numbering.size)), method, chosen_threads(threads), rule)
+    solution = Solution(numbering, np.zeros((roles, numbering.size)), method, machine.chosen_threads(threads), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
-    _work(solution, lanes, build or fastest_build(kernels.BUILDS), keeper, progress)
+    _work(solution, lanes, build or machine.fastest_build(kernels.BUILDS), keeper, progress)
     if keeper:
         keeper.remove()
     return solution

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from madn.errors import CorruptBlockError, InvalidRulesError
+from madn.games.cantstop.answers import Source
 from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.solver import Solution, needed_memory
@@ -139,7 +140,7 @@ def open_database(path: str | os.PathLike[str]) -> "Database":
     return Database(Path(path), CACHE_BYTES)
 
 
-class Database(FrameReader):
+class Database(FrameReader, Source):
     """The values of a solved game on disk. Threads may share it."""
 
     catalogue_file = Catalogue
@@ -155,14 +156,8 @@ class Database(FrameReader):
         """How the values were made."""
         return self.file.provenance
 
-    @property
-    def first_player(self) -> float:
-        """The probability that the player who begins wins."""
-        nothing = (0,) * self.game.columns
-        return self.anchor(nothing, nothing, 0, 0)
-
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
-        """The chance of the player to move; see `madn.games.cantstop.answers.Source`."""
+        """The chance of the player to move; see `Source`."""
         block, place = divmod(self.file.numbering.index(own, other, lost), BLOCK)
         return float(self.block(self.file.table, block)[place])
 

@@ -17,6 +17,7 @@ from madn.games.pig.strategy import Strategy
 
 Action = Literal["roll", "hold"]
 Progress = Callable[[float, str], None]
+Values = NDArray[np.float64]
 
 TIE = 1e-13  # closer than this, relative to the value, rolling and holding are equal
 WORTH_THREADS = 300  # the target from which a solve takes more than half a second
@@ -41,9 +42,9 @@ class Turn(NamedTuple):
     Holding with nothing in hand is not an action: the first value of holding is that of losing the turn.
     """
 
-    value: NDArray[np.float64]
-    roll: NDArray[np.float64]  # value of rolling
-    hold: NDArray[np.float64]  # value of holding
+    value: Values
+    roll: Values  # value of rolling
+    hold: Values  # value of holding
     holds: NDArray[np.bool_]  # whether holding is better
 
 
@@ -56,8 +57,8 @@ class Solution:
     """
 
     game: Pig
-    values: NDArray[np.float64]
-    after: NDArray[np.float64]
+    values: Values
+    after: Values
     residual: float  # the largest difference between a value and its recomputation, relative to the largest payoff
     smallest_gap: float  # between rolling and holding, over all states with a choice that are not ties
     smallest_gap_state: tuple[int, int, int]
@@ -142,8 +143,8 @@ class Duel:
     """
 
     game: Pig
-    values: NDArray[np.float64]
-    waiting: NDArray[np.float64]
+    values: Values
+    waiting: Values
     endless: float  # probability that the game never ends, averaged over who begins
 
     @property
@@ -167,21 +168,21 @@ def duel(first: Strategy, second: Strategy, threads: int | None = None) -> Duel:
     if first.game != second.game:
         raise RulesMismatchError(f"the strategies are for different games: {first.game} and {second.game}")
     game = first.game
-    values, waiting = _meet(game, first.bits, second.bits, (1, 0, 0), threads)
+    values, waiting = _meet(first, second, (1, 0, 0), threads)
     endless = 0.0
     if game.dead_scores():
-        rolls, waits = _meet(game, first.bits, second.bits, (0, 0, 1), threads)
+        rolls, waits = _meet(first, second, (0, 0, 1), threads)
         endless = float(rolls[0, 0] + waits[0, 0]) / 2
     return Duel(game, values, waiting, endless)
 
 
 def best_response(strategy: Strategy, threads: int | None = None) -> Strategy:
     """The strategy that does best against this one, from every state."""
-    _, waiting = _meet(strategy.game, None, strategy.bits, (1, 0, 0), threads)
+    _, waiting = _meet(None, strategy, (1, 0, 0), threads)
     return _greedy(strategy.game, None, waiting, _threads(strategy.game, threads))
 
 
-def fewest_turns(game: Pig) -> tuple[Strategy, NDArray[np.float64]]:
+def fewest_turns(game: Pig) -> tuple[Strategy, Values]:
     """The strategy that reaches the target in the fewest turns on average, and that average from each score.
 
     It ignores the other player. From a score that cannot reach the target the average is infinite.
@@ -191,20 +192,18 @@ def fewest_turns(game: Pig) -> tuple[Strategy, NDArray[np.float64]]:
 
 
 def _meet(
-    game: Pig,
-    first: NDArray[np.uint8] | None,
-    second: NDArray[np.uint8],
-    payoffs: tuple[float, float, float],
-    threads: int | None,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    first: Strategy | None, second: Strategy, payoffs: tuple[float, float, float], threads: int | None
+) -> tuple[Values, Values]:
+    """What `first` (or the best reply, if None) gets of these payoffs for a win, a loss, and a game without end."""
+    game, bits = second.game, None if first is None else first.bits
     kernel, workers, n = _kernel(game), _threads(game, threads), game.target
     values, waiting = np.zeros((2, n, n))
     for wave in range(kernel.waves - 1, -1, -1):
-        kernel.meet(values, waiting, first, second, *payoffs, wave, workers)
+        kernel.meet(values, waiting, bits, second.bits, *payoffs, wave, workers)
     return values, waiting
 
 
-def _greedy(game: Pig, values: NDArray[np.float64] | None, after: NDArray[np.float64], threads: int) -> Strategy:
+def _greedy(game: Pig, values: Values | None, after: Values, threads: int) -> Strategy:
     kernel, n = _kernel(game), game.target
     bits = np.empty((n, n, (n + 7) // 8), np.uint8)
     for own in range(n):

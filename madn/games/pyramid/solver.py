@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from madn import machine
 from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
 from madn.games.pyramid._pyramid import MAX_TIERS, PADDING, Blocks, bounds
-from madn.machine import available_memory, chosen_threads
 
 State = tuple[int, ...]
 Progress = Callable[[float, str], None]
@@ -165,11 +165,7 @@ def check_memory(tiers: int, keep: bool = True) -> "Numbering":
             f"{tiers} tiers have at least {least:.1e} states and need {2 * least / 2**30:.1e} GiB of memory"
         )
     numbering = Numbering.of(tiers)
-    needed, free = numbering.memory_bytes(keep), available_memory()
-    if free is not None and needed > free:
-        raise ResourceError(
-            f"{tiers} tiers need {needed / 2**30:.1f} GiB of memory, and {free / 2**30:.1f} GiB are available"
-        )
+    machine.check_memory(f"a game of {tiers} tiers", numbering.memory_bytes(keep))
     return numbering
 
 
@@ -261,7 +257,7 @@ def solve(
     With `until`, only the levels up to this state. Without `keep`, values are dropped once no later state needs them;
     those that the last level leads to remain.
     """
-    workers = chosen_threads(threads)
+    workers = machine.chosen_threads(threads)
     numbering = check_memory(tiers, keep)
     began = time.perf_counter()
     blocks = Blocks(tiers)
