@@ -123,11 +123,14 @@ ERRORS = {
     400: "Not a position, not a roll, or an unknown parameter. The message says what is wrong.",
     404: "Not in this database, or no such database.",
     408: f"The body did not arrive within {BODY_SECONDS} seconds.",
+    411: "A body without Content-Length.",
     413: f"More than {BODY_BYTES} bytes or more than {BOARDS} boards.",
     415: "The body is not application/json.",
+    421: "The server does not answer to this host name.",
     429: "Too many positions per second from this address; Retry-After says when to try again.",
+    431: "The head is longer than 16 KiB.",
     500: "An error of the server, such as a damaged database.",
-    503: "Too many requests in progress; Retry-After says when to try again.",
+    503: "Too many requests in progress, of all clients or of this address; Retry-After says when to try again.",
 }
 
 
@@ -147,7 +150,7 @@ def operation(
     """A request to `/api/NAME`: what it answers and which errors it can have."""
     kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
     responses = {"200": {"description": "The answer.", "headers": kept, "content": content(answer)}}
-    for status in sorted({400, 429, 500, 503, *errors}):
+    for status in sorted({400, 411, 413, 421, 429, 431, 500, 503, *errors}):
         responses[str(status)] = {"description": ERRORS[status], "content": content(named("Error"))}
     return {f"/api/{name}": {method: {"operationId": name, "summary": summary, **more, "responses": responses}}}
 
@@ -188,7 +191,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
                 "positions",
                 f"As /api/position for up to {BOARDS} boards",
                 record(positions=listed(named("Position"))),
-                [404, 408, 413, 415],
+                [404, 408, 415],
                 method="post",
                 parameters=[db, version],
                 requestBody={"required": True, "content": content(batch)},
