@@ -127,6 +127,11 @@ class FrameReader(ABC):
         if self._closed:
             raise MadnError(f"{self.directory}: the database is closed")
 
+    def open_files(self) -> None:
+        """Open every file now, so that they can be read even if they are removed later."""
+        for number in range(len(self.file.files)):
+            self._descriptor(number)
+
     def _descriptor(self, number: int) -> int:
         with self._lock:
             self._check_open()
