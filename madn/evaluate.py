@@ -21,6 +21,7 @@ from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
 from madn.machine import available_memory, chosen_threads
 from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
+from madn.ranges import checked_float
 from madn.rules import ROLLS, Rules
 from madn.solver.footprint import component_positions, side_size
 from madn.solver.graph import finish_zones, later_zones
@@ -190,6 +191,7 @@ def evaluate(
             f"exact results go up to {MOST_PIECES} pieces, and with {rules.pieces} to endgames; play games instead"
         )
     fine = rules.positions <= FINE_POSITIONS
+    finest = FINE_TOLERANCE if fine else COARSE_TOLERANCE
     needed = memory_needed(rules, pairs) + table_bytes(first) + table_bytes(second)
     free = available_memory()
     if free is not None and needed > free:
@@ -198,7 +200,7 @@ def evaluate(
         rules,
         (_chooser(first, rules), _chooser(second, rules)),
         np.float64 if fine else np.uint32,
-        tolerance or (FINE_TOLERANCE if fine else COARSE_TOLERANCE),
+        finest if tolerance is None else checked_float("tolerance", tolerance, finest, 1, InvalidPlayerError),
         chosen_threads(threads),
         pairs,
     )

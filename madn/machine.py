@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from madn._machine import MAX_THREADS, compiler, has_avx2, max_threads, openmp
 from madn.errors import InvalidRulesError
+from madn.ranges import checked_int
 
 __all__ = [
     "MAX_THREADS",
@@ -43,9 +44,7 @@ def processors() -> int:
 
 def chosen_threads(asked: int | None) -> int:
     """The number of threads asked for, or all usable ones; raises `InvalidRulesError` unless that many can start."""
-    if asked is not None and not 1 <= asked <= MAX_THREADS:
-        raise InvalidRulesError(f"threads must be 1 to {MAX_THREADS}, not {asked}")
-    return asked or usable_threads()
+    return usable_threads() if asked is None else checked_int("threads", asked, 1, MAX_THREADS, InvalidRulesError)
 
 
 def available_memory() -> int | None:

@@ -21,12 +21,14 @@ from madn.errors import InvalidPlayerError, MissingBlockError
 from madn.features import FEATURES
 from madn.machine import chosen_threads
 from madn.players import OptimalPlayer, Player, RulePlayer
+from madn.ranges import checked_int, checked_seed
 from madn.record import Ply, Record
 from madn.rules import DIE, Rules, rolls_again
 from madn.store.blocks import FIXED32
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
+MOST_GAMES = 10**9
 SLICE = 20_000  # games between two looks at the clock and at Ctrl-C
 FINE_POSITIONS = 20_000_000  # up to this size values are tabulated as doubles, above in 32 bits where that is the same
 TABLE_BYTES = 2 << 30  # the largest table of values; above, the database is queried move by move
@@ -52,7 +54,7 @@ def _mixed(z: int) -> int:
 
 def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, game: int = 0) -> Record:
     """Play one game in plain Python; `first` moves first."""
-    die = Die(seed, game)
+    die = Die(checked_seed(seed), checked_int("game", game, 0, MOST_GAMES - 1, InvalidPlayerError))
     players = (first, second)
     board = start = as_board(start)
     turn, plies = 0, []
@@ -149,8 +151,7 @@ def simulate(
 ) -> Result:
     """Play games from a board, `first` to move, and count."""
     start = as_board(start)
-    if games < 1:
-        raise InvalidPlayerError(f"a match has at least one game, not {games}")
+    games, seed = checked_int("games", games, 1, MOST_GAMES, InvalidPlayerError), checked_seed(seed)
     if start.winner is not None:
         raise InvalidPlayerError(f"board '{start}': the game is over, there is nothing to play")
     one, two = compiled(first, start.rules), compiled(second, start.rules)
@@ -159,7 +160,7 @@ def simulate(
     for begin in range(0, games, step):
         end = min(games, begin + step)
         if one and two:
-            won, moved = _match.play_many(one, two, *start.masks, seed & WORD, begin, end, threads)
+            won, moved = _match.play_many(one, two, *start.masks, seed, begin, end, threads)
         else:
             record = play_game(first, second, start, seed, begin)
             won, moved = int(record.winner == "first"), len(record.plies)

@@ -100,7 +100,7 @@ def test_the_games_of_different_numbers_and_seeds_differ_and_the_die_is_fair() -
 
 
 def test_a_match_needs_games_and_an_open_board() -> None:
-    with pytest.raises(InvalidPlayerError, match="at least one game"):
+    with pytest.raises(InvalidPlayerError, match="games must be 1 to 1000000000, not 0"):
         simulate(RULED[0], RULED[1], Board.start(TWO), 0)
     with pytest.raises(InvalidPlayerError, match="over"):
         simulate(RULED[0], RULED[1], Board.parse("40,41/0", TWO), 5)

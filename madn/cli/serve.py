@@ -15,15 +15,13 @@ from madn.errors import ResourceError
 @click.argument("db", type=click.Path(), nargs=-1)
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=int,
     default=8000,
     show_default=True,
     help="Port to listen on; 0 picks a free one.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--rate", type=click.IntRange(1), default=5000, show_default=True, help="Positions per second for one client."
-)
+@click.option("--rate", type=int, default=5000, show_default=True, help="Positions per second for one client.")
 @json_option
 def serve(db: tuple[str, ...], port: int, host: str, rate: int, as_json: bool) -> None:
     """Show databases on a web page (needs starlette and uvicorn: pip install 'madn[web]').

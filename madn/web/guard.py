@@ -8,7 +8,10 @@ from typing import Any
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from madn.ranges import checked_int
+
 UNDER_WAY = 256  # requests that are being answered at once
+MOST_RATE = 10**9
 CLIENTS = 4096  # addresses whose rate is remembered
 BUSY_SECONDS = 1  # when to come back
 
@@ -39,7 +42,7 @@ class Rate:
     """How many positions each client may still ask: `rate` come back every second, up to `rate` in stock."""
 
     def __init__(self, rate: int) -> None:
-        self.rate = rate
+        self.rate = checked_int("rate", rate, 1, MOST_RATE)
         self.exceeded = f"more than {rate} positions a second; try again in a moment"
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it was that
 

@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from madn.errors import ResourceError
+from madn.ranges import checked_int, shown
 
 BACKLOG = 512
 CONNECTIONS = 1024
@@ -20,11 +21,14 @@ END_SECONDS = 5
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; ResourceError if the address cannot be had."""
+    port = checked_int("port", port, 0, 65535)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ResourceError(f"cannot listen on {host}: {error.strerror}") from None
+    except UnicodeError:
+        raise ResourceError(f"cannot listen on {shown(host)}: not the name of a host") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(address)

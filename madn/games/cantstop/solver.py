@@ -15,11 +15,13 @@ from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
 from madn.machine import available_memory, chosen_threads, fastest_build
+from madn.ranges import MOST_BYTES, as_int, checked_int, checked_type, shown
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
 PLAIN_CHANGE = 1e-15  # plain iteration ends when no value changes by more
 LIMIT = {NEWTON: 100, PLAIN: 250}  # iterations of a component; the counters have one byte
+MOST_POINTS = 1000  # no turn has as many
 BINS = 5  # of Table 2
 COUNTED = ("seconds", "components", "passes", "iterations", "most_iterations")
 
@@ -82,7 +84,7 @@ def needed_memory(game: CantStop, roles: int = 1) -> int:
 def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
     """Raise `ResourceError` if a game is too large for the available memory (or for `memory` bytes)."""
     needed = needed_memory(game, roles)
-    room = memory if memory is not None else available_memory()
+    room = available_memory() if memory is None else checked_int("memory", memory, 1, MOST_BYTES)
     if room is not None and needed > room:
         raise ResourceError(
             f"{game} Can't Stop is too large: {game.components:,} components need about {needed / 2**30:,.1f} GiB "
@@ -109,8 +111,10 @@ def solve(
     """
     if method not in LIMIT:
         raise InvalidRulesError(f"method must be {NEWTON} or {PLAIN}, not {method!r}")
-    if lanes not in {1, 8}:
-        raise InvalidRulesError(f"lanes must be 1 or 8, not {lanes}")
+    if as_int(lanes) not in {1, 8}:
+        raise InvalidRulesError(f"lanes must be 1 or 8, not {shown(lanes)}")
+    checked_type("game", game, CantStop)
+    rule = None if rule is None else checked_int("rule", rule, 0, MOST_POINTS)
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
     numbering = Numbering(game)
