@@ -192,13 +192,13 @@ def evaluate(
         )
     fine = rules.positions <= FINE_POSITIONS
     finest = FINE_TOLERANCE if fine else COARSE_TOLERANCE
-    needed = memory_needed(rules, pairs) + table_bytes(first) + table_bytes(second)
+    needed = memory_needed(rules, pairs) + table_bytes(first, start) + table_bytes(second, start)
     free = available_memory()
     if free is not None and needed > free:
         raise ResourceError(f"this needs {needed >> 20} MiB of memory, and {free >> 20} MiB are free")
     work = _Work(
         rules,
-        (_chooser(first, rules), _chooser(second, rules)),
+        (_chooser(first, rules, start, sum(sizes)), _chooser(second, rules, start, sum(sizes))),
         np.float64 if fine else np.uint32,
         finest if tolerance is None else checked_float("tolerance", tolerance, finest, 1, InvalidPlayerError),
         chosen_threads(threads),
@@ -216,15 +216,17 @@ def evaluate(
 BEST = "best"  # the name of the player None
 
 
-def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | None:
+def _chooser(
+    player: Player | None, rules: Rules, start: Board | None, positions: int
+) -> CompiledPlayer | Player | None:
     """Who fills the sets of moves: the compiled player, or the player itself where there is none."""
     if player is None:
         return None
-    fast = compiled(player, rules)
-    if fast is None and rules.positions > PYTHON_POSITIONS:
+    fast = compiled(player, rules, start)
+    if fast is None and positions > PYTHON_POSITIONS:
         raise InvalidPlayerError(
-            f"player {player.name} is not compiled; exact results of such players go up to {PYTHON_POSITIONS:,} "
-            f"positions, and this game has {rules.positions:,}"
+            f"player {player.name} is asked move by move here; exact results of such players go up to "
+            f"{PYTHON_POSITIONS:,} positions, and this has {positions:,}"
         )
     return fast or player
 
