@@ -13,8 +13,11 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from madn.ranges import checked_int
+
 PLACES = 256  # questions that are being answered by threads, or wait for one
 PLACES_OF_ONE = 64  # of them from one client
+MOST_RATE = 10**9
 CLIENTS = 4096  # addresses whose rate is remembered
 BUSY_SECONDS = 1  # when to come back
 HEALTH = "/api/health"
@@ -47,7 +50,7 @@ class Rate:
     """How many positions each client may still ask: `rate` come back every second, up to `rate` in stock."""
 
     def __init__(self, rate: int) -> None:
-        self.rate = rate
+        self.rate = checked_int("rate", rate, 1, MOST_RATE)
         self.exceeded = f"more than {rate} positions a second; try again in a moment"
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it was that
 

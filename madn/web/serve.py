@@ -11,6 +11,7 @@ import uvicorn
 from starlette.applications import Starlette
 
 from madn.errors import ResourceError
+from madn.ranges import checked_int, shown
 from madn.web.connection import CONNECTIONS, END_SECONDS, KEEP_SECONDS, Connection
 
 BACKLOG = 1024  # connections that the system holds until they are accepted, all at once
@@ -20,11 +21,14 @@ SENT_BYTES = 128 << 10  # that the system keeps for a client that does not take 
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; ResourceError if the address cannot be had."""
+    port = checked_int("port", port, 0, 65535)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ResourceError(f"cannot listen on {host}: {error.strerror}") from None
+    except UnicodeError:
+        raise ResourceError(f"cannot listen on {shown(host)}: not the name of a host") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_BYTES)
