@@ -135,6 +135,7 @@ MODULES = (
 )  # fmt: skip
 NUMERIC = re.compile(r"\b(int|float|SupportsIndex)\b|numpy._typing|ArrayLike")
 PLAIN = {  # arithmetic on numbers that are checked elsewhere, and the machinery of the solver
+    "madn.machine.check_memory",
     "madn.Database.get_win", "madn.Rules.finished", "madn.Rules.opposite", "madn.Rules.profile_size",
     "madn.evaluate.memory_needed", "madn.match.Die", "madn.match.Die.draw", "madn.match.Result.agrees",
     "madn.players.Player.choices", "madn.solver.Solution.read", "madn.startvalues.Spread.averaged",
