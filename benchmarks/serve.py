@@ -81,7 +81,7 @@ async def load(port: int, requests: Sequence[bytes]) -> tuple[float, list[float]
             status = await connection.ask(request)
             latencies.append(perf_counter() - begin)
             statuses[status] += 1
-            if status in {0, 400, 413}:  # after some of these the server hangs up
+            if status in {0, 400, 413, 431}:  # after some of these the server hangs up
                 connection.transport.close()
                 connection = None
         if connection:
@@ -106,9 +106,8 @@ def malformed(count: int, seed: int) -> list[bytes]:
         return "".join(chr(die.randrange(33, 127)) for _ in range(die.randrange(most)))
 
     def body(content: bytes, kind: str = "application/json") -> bytes:
-        head = (
-            f"POST /api/positions HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(content)}\r\n\r\n"
-        )
+        head = "POST /api/positions HTTP/1.1\r\nHost: localhost\r\n"
+        head += f"Content-Type: {kind}\r\nContent-Length: {len(content)}\r\n\r\n"
         return head.encode() + content
 
     def number() -> int:
@@ -132,7 +131,7 @@ def malformed(count: int, seed: int) -> list[bytes]:
         lambda: body(json.dumps({"boards": [number(), None, {}]}).encode()),
         lambda: question("/api/health").replace(b"GET", die.choice([b"PUT", b"DELETE", b"PATCH", b"TRACE"])),
         lambda: die.randbytes(die.randrange(8, 200)).replace(b"\r", b"").replace(b"\n", b"") + b"\r\n\r\n",
-        lambda: b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: " + b"y" * die.randrange(1, 30000) + b"\r\n\r\n",
+        lambda: b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"y" * die.randrange(1, 30000) + b"\r\n\r\n",
     ]
     return [ways[at % len(ways)]() for at in range(count)]
 

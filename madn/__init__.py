@@ -3,38 +3,41 @@
 A `Board` is written `OWN/OTHER`, the side to move first; `Rules` say how many pieces and squares a game has.
 """
 
-from typing import TYPE_CHECKING
-
-from madn.board import Board, Move
-from madn.errors import (
-    CorruptBlockError,
-    FormatVersionError,
-    IllegalMoveError,
-    InvalidBoardError,
-    InvalidPlayerError,
-    InvalidRecordError,
-    InvalidRulesError,
-    MadnError,
-    MissingBlockError,
-    MissingDatabaseError,
-    NoValuesError,
-    OutputError,
-    PlanError,
-    ResourceError,
-    RulesMismatchError,
-)
-from madn.rules import Rules
-
+TYPE_CHECKING = False  # `typing` itself takes time to import
 if TYPE_CHECKING:
+    from madn.board import Board, Move
     from madn.database import Analysis, Database, open_database
+    from madn.errors import (
+        CorruptBlockError,
+        FormatVersionError,
+        IllegalMoveError,
+        InvalidBoardError,
+        InvalidNumberError,
+        InvalidPlayerError,
+        InvalidRecordError,
+        InvalidRulesError,
+        InvalidTypeError,
+        MadnError,
+        MissingBlockError,
+        MissingDatabaseError,
+        NoValuesError,
+        OutputError,
+        PlanError,
+        ResourceError,
+        RulesMismatchError,
+    )
     from madn.ranking import rank, rank_many, unrank, unrank_many
+    from madn.rules import Rules
     from madn.solving import solve
 
 __version__: str
 
-LAZY = {  # what takes time to import (numpy and more), and the module it comes from
+LAZY = {  # the module of each name, errors apart: nothing is imported before it is used
     "Analysis": "madn.database",
+    "Board": "madn.board",
     "Database": "madn.database",
+    "Move": "madn.board",
+    "Rules": "madn.rules",
     "open_database": "madn.database",
     "rank": "madn.ranking",
     "rank_many": "madn.ranking",
@@ -51,9 +54,11 @@ __all__ = [
     "FormatVersionError",
     "IllegalMoveError",
     "InvalidBoardError",
+    "InvalidNumberError",
     "InvalidPlayerError",
     "InvalidRecordError",
     "InvalidRulesError",
+    "InvalidTypeError",
     "MadnError",
     "MissingBlockError",
     "MissingDatabaseError",
@@ -75,15 +80,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import what costs time only when it is used."""
+    """Import a name when it is used."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("madn")
-    if name in LAZY:
-        from importlib import import_module
+    from importlib import import_module
 
-        return getattr(import_module(LAZY[name]), name)
+    if name in {"board", "errors", "rules"}:
+        return import_module(f"madn.{name}")
+    if name in __all__:
+        globals()[name] = getattr(import_module(LAZY.get(name, "madn.errors")), name)
+        return globals()[name]
     raise AttributeError(f"module 'madn' has no attribute {name!r}")
 
 

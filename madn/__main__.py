@@ -1,7 +1,48 @@
-"""Runs the command line as `python -m madn`."""
+"""Runs the command line, as `madn` and as `python -m madn`.
 
+Ctrl-C ends it quietly from the first line of the package on: this module says so before it imports anything that takes
+time, and `madn/__init__.py` imports nothing.
+"""
+
+import os
 import sys
 
-from madn.cli import main
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
 
-sys.exit(main())
+INTERRUPTED = 130  # exit status
+
+
+def interrupt(_number: int, frame: "FrameType | None") -> None:
+    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt."""
+    while frame is not None:
+        if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
+            os._exit(INTERRUPTED)
+        frame = frame.f_back
+    raise KeyboardInterrupt
+
+
+try:
+    import signal
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored, as for background jobs
+        signal.signal(signal.SIGINT, interrupt)
+except KeyboardInterrupt:
+    os._exit(INTERRUPTED)
+
+
+def run() -> int:
+    """Run the command line with the arguments of the process; return the exit status."""
+    try:
+        from madn.cli import main
+
+        status = main()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(run())

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal, SupportsIndex
 
 from madn import drawing
 from madn.errors import IllegalMoveError, InvalidBoardError, RulesMismatchError
+from madn.ranges import as_int, checked_type, shown
 from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, ROLLS, Rules, rolls_again
 
 STANDARD = Rules()
@@ -40,9 +41,9 @@ class Move:
             raise IllegalMoveError("a move without an end is a pass: it has no start and captures nothing")
         for name, square in (("start", self.start), ("end", self.end)):
             if square is not None:
-                number = _whole(square)
+                number = as_int(square)
                 if number is None or not 0 <= number < SQUARE_NUMBERS:
-                    raise IllegalMoveError(f"the {name} of a move cannot be {_shown(square)}; it is a square")
+                    raise IllegalMoveError(f"the {name} of a move cannot be {shown(square)}; it is a square")
                 object.__setattr__(self, name, number)
 
     @classmethod
@@ -52,11 +53,11 @@ class Move:
             return cls.PASS
         parts = MOVE_TEXT.fullmatch(text) if isinstance(text, str) else None
         if parts is None:
-            raise IllegalMoveError(f"{_shown(text)} is not a move; write '12-17', 'b-0', '12x17' or 'pass'")
+            raise IllegalMoveError(f"{shown(text)} is not a move; write '12-17', 'b-0', '12x17' or 'pass'")
         start = None if parts[1] == BOX else int(parts[1])
         move = cls(start, int(parts[3]), parts[2] == "x")
         if str(move) != text:
-            raise IllegalMoveError(f"{_shown(text)} is not a move; write it '{move}'")
+            raise IllegalMoveError(f"{shown(text)} is not a move; write it '{move}'")
         return move
 
     def __str__(self) -> str:
@@ -83,8 +84,7 @@ class Board:
 
     def __post_init__(self) -> None:
         rules = self.rules
-        if not isinstance(rules, Rules):
-            raise TypeError(f"rules must be Rules, not {rules!r}")
+        checked_type("rules", rules, Rules)
         own, other = _side(self.own, "own", rules), _side(self.other, "other", rules)
         object.__setattr__(self, "own", own)
         object.__setattr__(self, "other", other)
@@ -107,13 +107,13 @@ class Board:
     def parse(cls, text: str, rules: Rules = STANDARD) -> "Board":
         """Read `OWN/OTHER`, the exact inverse of `str(board)`; InvalidBoardError says which part is wrong."""
         if not isinstance(text, str):
-            raise InvalidBoardError(f"a board is a text like '0/0', not {_shown(text)}")
+            raise InvalidBoardError(f"a board is a text like '0/0', not {shown(text)}")
         sides = text.split("/")
         if len(sides) != 2:
-            raise InvalidBoardError(f"board {_shown(text)}: write OWN/OTHER with one '/', like '3,17/0'")
+            raise InvalidBoardError(f"board {shown(text)}: write OWN/OTHER with one '/', like '3,17/0'")
         board = cls(_parse_side(sides[0], "own", rules), _parse_side(sides[1], "other", rules), rules)
         if str(board) != text:
-            raise InvalidBoardError(f"board {_shown(text)}: squares must ascend; write it '{board}'")
+            raise InvalidBoardError(f"board {shown(text)}: squares must ascend; write it '{board}'")
         return board
 
     @classmethod
@@ -124,7 +124,11 @@ class Board:
     @property
     def masks(self) -> tuple[int, int]:
         """The squares of the side to move and of the other side as bit masks; inverse of `from_masks`."""
-        own, other = (sum(1 << square for square in side) for side in (self.own, self.other))
+        own = other = 0  # loops: these take a third of the time of two sums, and every query asks
+        for square in self.own:
+            own |= 1 << square
+        for square in self.other:
+            other |= 1 << square
         return own, other
 
     @property
@@ -222,10 +226,14 @@ def as_move(move: Move | str) -> Move:
 
 def _side(squares: Iterable[SupportsIndex], name: str, rules: Rules) -> tuple[int, ...]:
     """Check the squares of one side and sort them."""
-    side = tuple(sorted(_board_square(square, name) for square in squares))
+    try:
+        listed = iter(squares)
+    except TypeError:
+        raise InvalidBoardError(f"{name} side: {shown(squares)} is not a list of squares") from None
+    side = tuple(sorted(_board_square(square, name) for square in listed))
     if side and not 0 <= side[0] <= side[-1] < rules.goal:
         wrong = side[0] if side[0] < 0 else side[-1]
-        raise InvalidBoardError(f"{name} side: there is no square {_shown(wrong)}, only 0 to {rules.goal - 1}")
+        raise InvalidBoardError(f"{name} side: there is no square {shown(wrong)}, only 0 to {rules.goal - 1}")
     if len(set(side)) < len(side):
         twice = next(a for a, b in pairwise(side) if a == b)
         raise InvalidBoardError(f"{name} side: two pieces on square {twice}")
@@ -242,55 +250,34 @@ def _parse_side(text: str, name: str, rules: Rules) -> tuple[int, ...]:
     squares = text.split(",")
     for square in squares:
         if not (square.isascii() and square.isdigit()):
-            raise InvalidBoardError(f"{name} side: {_shown(square)} is not a square; write 0 to {rules.goal - 1}")
+            raise InvalidBoardError(f"{name} side: {shown(square)} is not a square; write 0 to {rules.goal - 1}")
         if square != "0" and square.startswith("0"):
-            raise InvalidBoardError(f"{name} side: {_shown(square)} has a zero in front; write it without")
+            raise InvalidBoardError(f"{name} side: {shown(square)} has a zero in front; write it without")
         if len(square) > 2:
-            raise InvalidBoardError(f"{name} side: there is no square {_shown(square)}, only 0 to {rules.goal - 1}")
+            raise InvalidBoardError(f"{name} side: there is no square {shown(square)}, only 0 to {rules.goal - 1}")
     return tuple(map(int, squares))
 
 
 def _unmask(mask: SupportsIndex, name: str, rules: Rules) -> tuple[int, ...]:
-    bits = _whole(mask)
+    bits = as_int(mask)
     if bits is None or bits < 0:
-        raise InvalidBoardError(f"{name} side: a mask is a whole number from 0 up, not {_shown(mask)}")
+        raise InvalidBoardError(f"{name} side: a mask is a whole number from 0 up, not {shown(mask)}")
     if bits >> rules.goal:
         highest = bits.bit_length() - 1
         raise InvalidBoardError(f"{name} side: there is no square {highest}, only 0 to {rules.goal - 1}")
     return tuple(square for square in range(rules.goal) if bits >> square & 1)
 
 
-def _whole(number: SupportsIndex) -> int | None:
-    """The number as an int, or None if it is not a whole number; True and False are not numbers here."""
-    if type(number) is int:
-        return number
-    if isinstance(number, bool):
-        return None
-    try:
-        return index(number)
-    except TypeError:
-        return None
-
-
 def _board_square(square: SupportsIndex, name: str) -> int:
-    number = _whole(square)
+    number = as_int(square)
     if number is None:
-        raise InvalidBoardError(f"{name} side: {_shown(square)} is not a square")
+        raise InvalidBoardError(f"{name} side: {shown(square)} is not a square")
     return number
 
 
 def checked_roll(roll: SupportsIndex) -> int:
     """The roll as an int; IllegalMoveError if it is not one of 1 to 6."""
-    number = _whole(roll)
+    number = as_int(roll)
     if number is None or not 1 <= number <= DIE:
-        raise IllegalMoveError(f"a roll is a whole number from 1 to {DIE}, not {_shown(roll)}")
+        raise IllegalMoveError(f"a roll is a whole number from 1 to {DIE}, not {shown(roll)}")
     return number
-
-
-def _shown(thing: object) -> str:
-    """What was given, for a message: quoted, on one line, at most 40 characters of it."""
-    if isinstance(thing, int) and thing.bit_length() > 64:
-        return f"a number of {thing.bit_length()} bits"
-    text = repr(thing[:60] if isinstance(thing, str) else thing)
-    text = " ".join(text.split())
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -94,6 +94,11 @@ class Database:
         """How values are stored: `float64`, `fixed32`, `bits8` to `bits24`, or `policy` for best moves only."""
         return "+".join(stored.encoding.name for stored in self._catalogue.encodings)
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file of frames, as the catalogue gives it."""
+        return {file.name: file.sha256 for file in self._catalogue.files}
+
     def __repr__(self) -> str:
         return f"open_database({str(self.path)!r})"
 
@@ -109,7 +114,8 @@ class Database:
         self._reader.close()
 
     def preload(self) -> None:
-        """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk."""
+        """Open all files, and decode all values of a small game, up to 32 MiB, so that no answer waits for the disk."""
+        self._reader.open_files()
         positions = self.engine.game.positions
         if not self._reader.policy and self._reader.totals()[1] == positions <= PRELOADED:
             self.engine.hold(self._reader.wins(np.arange(positions)))

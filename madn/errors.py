@@ -5,6 +5,14 @@ class MadnError(Exception):
     """Base of all errors of this package; `str(error)` is one line for a person."""
 
 
+class InvalidNumberError(MadnError, ValueError):
+    """A number is outside its range, or is not a number."""
+
+
+class InvalidTypeError(MadnError, TypeError):
+    """An argument is an object of another class than the one expected."""
+
+
 class InvalidRulesError(MadnError, ValueError):
     """These rules are not a game: too many pieces, an odd board, a board too large."""
 

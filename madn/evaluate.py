@@ -21,6 +21,7 @@ from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
 from madn.machine import check_memory, chosen_threads
 from madn.match import FINE_POSITIONS, compiled, table_bytes
 from madn.players import Player
+from madn.ranges import checked_float
 from madn.rules import ROLLS, Rules
 from madn.solver.footprint import component_positions, side_size
 from madn.solver.graph import finish_zones, later_zones
@@ -181,13 +182,13 @@ def evaluate(
             f"exact results go up to {MOST_PIECES} pieces, and with {rules.pieces} to endgames; play games instead"
         )
     fine = rules.positions <= FINE_POSITIONS
-    needed = memory_needed(rules, pairs) + table_bytes(first) + table_bytes(second)
-    check_memory("this", needed)
+    finest = FINE_TOLERANCE if fine else COARSE_TOLERANCE
+    check_memory("this", memory_needed(rules, pairs) + table_bytes(first, start) + table_bytes(second, start))
     work = _Work(
         rules,
-        (_chooser(first, rules), _chooser(second, rules)),
+        (_chooser(first, rules, start, sum(sizes)), _chooser(second, rules, start, sum(sizes))),
         np.float64 if fine else np.uint32,
-        tolerance or (FINE_TOLERANCE if fine else COARSE_TOLERANCE),
+        finest if tolerance is None else checked_float("tolerance", tolerance, finest, 1, InvalidPlayerError),
         chosen_threads(threads),
         pairs,
     )
@@ -203,15 +204,17 @@ def evaluate(
 BEST = "best"  # the name of the player None
 
 
-def _chooser(player: Player | None, rules: Rules) -> CompiledPlayer | Player | None:
+def _chooser(
+    player: Player | None, rules: Rules, start: Board | None, positions: int
+) -> CompiledPlayer | Player | None:
     """Who fills the sets of moves: the compiled player, or the player itself where there is none."""
     if player is None:
         return None
-    fast = compiled(player, rules)
-    if fast is None and rules.positions > PYTHON_POSITIONS:
+    fast = compiled(player, rules, start)
+    if fast is None and positions > PYTHON_POSITIONS:
         raise InvalidPlayerError(
-            f"player {player.name} is not compiled; exact results of such players go up to {PYTHON_POSITIONS:,} "
-            f"positions, and this game has {rules.positions:,}"
+            f"player {player.name} is asked move by move here; exact results of such players go up to "
+            f"{PYTHON_POSITIONS:,} positions, and this has {positions:,}"
         )
     return fast or player
 

@@ -14,6 +14,7 @@ from madn._machine import has_avx2 as has_avx2
 from madn._machine import max_threads
 from madn._machine import openmp as openmp
 from madn.errors import InvalidRulesError, ResourceError
+from madn.ranges import checked_int
 
 Build = TypeVar("Build")
 
@@ -33,9 +34,7 @@ def processors() -> int:
 
 def chosen_threads(asked: int | None) -> int:
     """The number of threads asked for, or all usable ones; raises `InvalidRulesError` unless that many can start."""
-    if asked is not None and not 1 <= asked <= MAX_THREADS:
-        raise InvalidRulesError(f"threads must be 1 to {MAX_THREADS}, not {asked}")
-    return asked or usable_threads()
+    return usable_threads() if asked is None else checked_int("threads", asked, 1, MAX_THREADS, InvalidRulesError)
 
 
 def available_memory() -> int | None:

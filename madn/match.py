@@ -19,16 +19,20 @@ from madn._core import Game
 from madn._players import CompiledPlayer
 from madn.board import Board, as_board
 from madn.database import Database
-from madn.errors import InvalidPlayerError, MissingBlockError
+from madn.errors import InvalidPlayerError, NoValuesError
 from madn.features import FEATURES
 from madn.machine import chosen_threads
 from madn.players import OptimalPlayer, Player, RulePlayer
+from madn.ranges import checked_int, checked_seed
 from madn.record import Ply, Record
 from madn.rules import Rules, rolls_again
+from madn.solver.graph import components
+from madn.solver.zones import Zones
 from madn.store.blocks import FIXED32
 
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
+MOST_GAMES = 10**9
 SLICE = 20_000  # games between two looks at the clock and at Ctrl-C
 FINE_POSITIONS = 20_000_000  # up to this size values are tabulated as doubles, above in 32 bits where that is the same
 TABLE_BYTES = 2 << 30  # the largest table of values; above, the database is queried move by move
@@ -54,7 +58,7 @@ def _mixed(z: int) -> int:
 
 def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, game: int = 0) -> Record:
     """Play one game in plain Python; `first` moves first."""
-    die = Die(seed, game)
+    die = Die(checked_seed(seed), checked_int("game", game, 0, MOST_GAMES - 1, InvalidPlayerError))
     players = (first, second)
     board = start = as_board(start)
     turn, plies = 0, []
@@ -69,26 +73,35 @@ def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, 
     return Record(start, first.name, second.name, tuple(plies))
 
 
-def compiled(player: Player, rules: Rules) -> CompiledPlayer | None:
-    """The player for the kernels, or None if there is no compiled form of it."""
+def compiled(player: Player, rules: Rules, start: Board | None = None) -> CompiledPlayer | None:
+    """The player for the kernels, or None if there is no compiled form of it; with `start`, for what it can lead to."""
     if isinstance(player, RulePlayer):
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
         return CompiledPlayer(Game(rules), coded, player.draws)
-    if isinstance(player, OptimalPlayer) and table_bytes(player) <= TABLE_BYTES:
+    if isinstance(player, OptimalPlayer) and player.database.rules == rules and table_bytes(player, start):
         try:
-            values = _table(player.database)
-        except MissingBlockError:  # a database of best moves, or of a part of the game
+            values = _table(player.database, start)
+        except NoValuesError:  # a database of best moves
             return None
         return CompiledPlayer(player.database.engine.game, values=values, tie=player.database.tie)
     return None
 
 
-def table_bytes(player: Player | None) -> int:
-    """The size of the table of values that a compiled `optimal` takes; 0 for other players."""
+def table_bytes(player: Player | None, start: Board | None) -> int:
+    """The memory that the values of a compiled `optimal` take; 0 for other players, and for too large a table."""
     if not isinstance(player, OptimalPlayer):
         return 0
-    return player.database.rules.positions * _table_type(player.database).itemsize
+    rules, item = player.database.rules, _table_type(player.database).itemsize
+    return item * sum(count for _, count in _ids(rules, start)) if rules.positions * item <= TABLE_BYTES else 0
+
+
+def _ids(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
+    """The IDs that a board can lead to, or all, as (first, count)."""
+    if start is None:
+        return [(0, rules.positions)]
+    own, other = (mask >> rules.squares for mask in start.masks)
+    return Zones(rules).ranges(components(rules, (own, other)))
 
 
 def _table_type(database: Database) -> np.dtype[Any]:
@@ -103,15 +116,15 @@ def _table_type(database: Database) -> np.dtype[Any]:
     return np.dtype(np.uint32 if stepped and database.rules.positions > FINE_POSITIONS else np.float64)
 
 
-def _table(database: Database) -> NDArray[Any]:
-    """Every value of a database, by ID."""
-    positions = database.rules.positions
-    values = np.empty(positions, _table_type(database))
-    for first in range(0, positions, SLICE * 50):
-        ids = np.arange(first, min(positions, first + SLICE * 50))
-        wins = database.win_many(ids)
-        fine = values.dtype == np.float64
-        values[ids[0] : ids[-1] + 1] = wins if fine else np.minimum(np.rint(wins * 2**32), 2**32 - 1)
+def _table(database: Database, start: Board | None) -> NDArray[Any]:
+    """The values of a database, by ID; 0, which takes no memory, where nobody can come to."""
+    values = np.zeros(database.rules.positions, _table_type(database))
+    for first, count in _ids(database.rules, start):
+        for begin in range(first, first + count, SLICE * 50):
+            ids = np.arange(begin, min(first + count, begin + SLICE * 50))
+            wins = database.win_many(ids)
+            fine = values.dtype == np.float64
+            values[ids[0] : ids[-1] + 1] = wins if fine else np.minimum(np.rint(wins * 2**32), 2**32 - 1)
     return values
 
 
@@ -152,17 +165,16 @@ def simulate(
 ) -> Result:
     """Play games from a board, `first` to move, and count."""
     start = as_board(start)
-    if games < 1:
-        raise InvalidPlayerError(f"a match has at least one game, not {games}")
+    games, seed = checked_int("games", games, 1, MOST_GAMES, InvalidPlayerError), checked_seed(seed)
     if start.winner is not None:
         raise InvalidPlayerError(f"board '{start}': the game is over, there is nothing to play")
-    one, two = compiled(first, start.rules), compiled(second, start.rules)
+    one, two = (compiled(player, start.rules, start) for player in (first, second))
     threads, step = chosen_threads(threads), SLICE if one and two else 1
     wins = plies = 0
     for begin in range(0, games, step):
         end = min(games, begin + step)
         if one and two:
-            won, moved = _match.play_many(one, two, *start.masks, seed & WORD, begin, end, threads)
+            won, moved = _match.play_many(one, two, *start.masks, seed, begin, end, threads)
         else:
             record = play_game(first, second, start, seed, begin)
             won, moved = int(record.winner == "first"), len(record.plies)

@@ -12,11 +12,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import index
 from pathlib import Path
 from typing import SupportsIndex
 
-from madn.board import STANDARD, Board, Move, as_board, as_move
+from madn.board import STANDARD, Board, Move, as_board, as_move, checked_roll
 from madn.database import Database, open_database
 from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
 from madn.features import FEATURES
@@ -43,7 +42,7 @@ class Player(ABC):
 
     def choose(self, board: Board | str, roll: SupportsIndex, die: random.Random | None = None) -> Move:
         """The move for a roll; a player that draws lots does it with `die`."""
-        moves = self.choices(as_board(board, self.text_rules), index(roll))
+        moves = self.choices(as_board(board, self.text_rules), checked_roll(roll))
         return moves[0] if len(moves) == 1 else (die or _SOURCE).choice(moves)
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from madn._core import Game
 from madn.board import STANDARD, Board, as_board
 from madn.errors import InvalidBoardError
+from madn.ranges import checked_int
 from madn.rules import Rules
 
 game_of = lru_cache(8)(Game)
@@ -22,10 +23,8 @@ def rank(board: Board | str) -> int:
 
 def unrank(id: SupportsIndex, rules: Rules = STANDARD) -> Board:
     """The board of an ID, 0 to `rules.positions - 1`; InvalidBoardError if it is outside."""
-    try:
-        return Board.from_masks(*game_of(rules).unrank(id), rules)
-    except ValueError as error:
-        raise InvalidBoardError(str(error)) from None
+    game = game_of(rules)
+    return Board.from_masks(*game.unrank(checked_int("ID", id, 0, game.positions - 1, InvalidBoardError)), rules)
 
 
 def rank_many(masks: NDArray[Any], rules: Rules = STANDARD) -> NDArray[np.int64]:

@@ -6,6 +6,7 @@ from math import comb
 from typing import NamedTuple
 
 from madn.errors import InvalidRulesError
+from madn.ranges import checked_int
 
 MIN_SQUARES, MAX_SQUARES = 8, 40
 MIN_PIECES, MAX_PIECES = 1, 6
@@ -62,12 +63,9 @@ class Rules:
     must_capture: bool = field(default=False, metadata={"help": "A side that can capture must capture."})
 
     def __post_init__(self) -> None:
-        for name, value in (("pieces", self.pieces), ("squares", self.squares)):
-            if not isinstance(value, int) or isinstance(value, bool):
-                raise InvalidRulesError(f"{name} must be a whole number, not {value!r}")
-        if not MIN_PIECES <= self.pieces <= MAX_PIECES:
-            raise InvalidRulesError(f"pieces must be {MIN_PIECES} to {MAX_PIECES}, not {self.pieces}")
-        if not MIN_SQUARES <= self.squares <= MAX_SQUARES or self.squares % 2:
+        for name, low, high in (("pieces", MIN_PIECES, MAX_PIECES), ("squares", MIN_SQUARES, MAX_SQUARES)):
+            object.__setattr__(self, name, checked_int(name, getattr(self, name), low, high, InvalidRulesError))
+        if self.squares % 2:
             raise InvalidRulesError(
                 f"squares must be an even number from {MIN_SQUARES} to {MAX_SQUARES}, not {self.squares}"
             )

@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn._core import Game
+from madn.errors import PlanError
+from madn.machine import chosen_threads
+from madn.ranges import checked_float
 from madn.rules import DIE, Rules
 from madn.solver._thesis import run, start_values
 
@@ -143,6 +146,7 @@ def sweeps(rules: Rules, x: Wins, tolerance: float = 1e-6, threads: int = 1) -> 
 
     A change is a position whose value moved by more than the tolerance; the last sweep has none (Figure 5.1).
     """
+    tolerance, threads = checked_float("tolerance", tolerance, 1e-15, 1, PlanError), chosen_threads(threads)
     game = Game(rules)
     changes: list[int] = []
     while not changes or changes[-1]:

@@ -615,6 +615,35 @@ def heed_ctrl_c() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+INTERRUPTED_IMPORT = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from madn import __main__ as program
+
+class Finder:
+    left = int(sys.argv.pop(1))
+    def find_spec(self, *name):
+        Finder.left -= 1
+        if Finder.left == 0:
+            signal.raise_signal(signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+sys.exit(program.run())
+"""
+
+
+def test_ctrl_c_while_modules_are_imported_is_silent(small: Path) -> None:
+    """Whichever module it is: click and the commands, or numpy and the kernels when the command runs."""
+
+    def stopped(before: int) -> tuple[int, str, str]:
+        command = [sys.executable, "-c", INTERRUPTED_IMPORT, str(before), "win", str(small), "0/0"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    assert stopped(100_000)[0] == 0
+    assert {before: stopped(before) for before in range(1, 300, 13)} == dict.fromkeys(range(1, 300, 13), (130, "", ""))
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("method", ["tiles", "thesis"])
 def test_ctrl_c_ends_a_long_solve(method: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise, permutations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from madn._evaluate import Evaluator, fill
 from madn._match import play_many, play_one
 from madn._players import CompiledPlayer
 from madn.cli import main
-from madn.errors import InvalidPlayerError, ResourceError, RulesMismatchError
+from madn.errors import InvalidPlayerError, MissingBlockError, ResourceError, RulesMismatchError
 from madn.evaluate import SideTables, evaluate
 from madn.features import FEATURES
 from madn.match import Result, compiled, play_game, simulate
@@ -100,7 +101,7 @@ def test_the_games_of_different_numbers_and_seeds_differ_and_the_die_is_fair() -
 
 
 def test_a_match_needs_games_and_an_open_board() -> None:
-    with pytest.raises(InvalidPlayerError, match="at least one game"):
+    with pytest.raises(InvalidPlayerError, match="games must be 1 to 1000000000, not 0"):
         simulate(RULED[0], RULED[1], Board.start(TWO), 0)
     with pytest.raises(InvalidPlayerError, match="over"):
         simulate(RULED[0], RULED[1], Board.parse("40,41/0", TWO), 5)
@@ -151,12 +152,28 @@ def test_exact_results_solve_the_linear_system_of_all_positions(rules: Rules, na
     assert [found.second_wins(board) for board in open_boards] == pytest.approx(1 - solved[half:], abs=1e-11)
 
 
+@pytest.mark.parametrize("text", ["38,41,42/0,41,42", "39,41,42,43/38,41,42,43"])
+def test_optimal_plays_from_a_database_of_what_a_board_can_lead_to(text: str, tmp_path: Path) -> None:
+    """All that it needs is there: of three pieces in a table, of four asked move by move."""
+    rules = Rules(text.count(",") // 2 + 1)
+    board = Board.parse(text, rules)
+    madn.solve(rules, out=tmp_path / "part", board=board)
+    with madn.open_database(tmp_path / "part") as part:
+        optimal, win = OptimalPlayer(part), part.win(board)
+        assert evaluate(rules, optimal, optimal, start=board).first_wins(board) == pytest.approx(win, abs=1e-7)
+        assert (compiled(optimal, rules, board) is not None) == (rules.pieces == 3)
+        assert simulate(optimal, optimal, board, 300).agrees(win)
+        for play in (lambda: simulate(optimal, optimal, Board.start(rules), 1), lambda: evaluate(rules, optimal, None)):
+            with pytest.raises((MissingBlockError, ResourceError)):
+                play()
+
+
 def test_a_python_player_gives_the_exact_result_of_its_compiled_twin() -> None:
     rules, start = Rules(2, 8), Board.start(Rules(2, 8))
     for name in ("random", "careful"):
         slow = evaluate(rules, in_python(PLAYERS[name]), PLAYERS["fpoc"])
         assert slow.first_wins(start) == evaluate(rules, PLAYERS[name], PLAYERS["fpoc"]).first_wins(start)
-    with pytest.raises(InvalidPlayerError, match="not compiled"):
+    with pytest.raises(InvalidPlayerError, match="asked move by move"):
         evaluate(Rules(3), in_python(PLAYERS["random"]), PLAYERS["fpoc"])
 
 

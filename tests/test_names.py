@@ -67,7 +67,7 @@ def test_arrays_are_ranked_and_unranked() -> None:
 
 def test_what_is_not_a_position_or_an_id_is_refused() -> None:
     for number in (-1, TWO.positions):
-        with pytest.raises(InvalidBoardError, match=f"{number} is outside 0 to {TWO.positions - 1}"):
+        with pytest.raises(InvalidBoardError, match=f"ID must be 0 to {TWO.positions - 1}, not {number}"):
             madn.unrank(number, TWO)
         with pytest.raises(InvalidBoardError, match=rf"ids\[1\] = {number} is outside"):
             madn.unrank_many(np.array([0, number]), TWO)

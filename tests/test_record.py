@@ -128,7 +128,7 @@ result: unfinished
         ("madn game", "chess game", "g, line 1: a record begins with the line 'madn game'"),
         ("pieces: 2", "pieces: two", "line 2: pieces must be a whole number, not 'two'"),
         ("pieces: 2", "pieces: 9", "line 2: pieces must be 1 to 6, not 9"),
-        ("squares: 40", "squares: 41", "line 3: squares must be an even number"),
+        ("squares: 40", "squares: 39", "line 3: squares must be an even number"),
         ("first: A", "first:", "line 4: write a name after 'first:'"),
         ("second: B", "third: B", "line 5: there is no head 'third:'; write one of second:, start:, result:"),
         ("second: B", "first: B", "line 5: a second 'first:'"),

@@ -321,7 +321,7 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeyp
         ({"method": "thesis", "board": "0/0"}, "knows neither"),
         ({"board": "8,9/0"}, "the game is over"),
         ({"census": True}, "are taken from a scratch directory"),
-        ({"bits": 25}, "bits must be a whole number from 8 to 24, not 25"),
+        ({"bits": 25}, "bits must be 8 to 24, not 25"),
     ],
 )
 def test_plans_that_make_no_sense(options: dict[str, Any], part: str) -> None:

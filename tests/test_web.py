@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,23 +13,26 @@ import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import schemathesis
-import uvicorn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from starlette.exceptions import HTTPException
 from starlette.testclient import TestClient
 from strategies import boards, rolls
 
 import madn
 from madn import Board, Rules
 from madn.cli import main
-from madn.errors import CorruptBlockError, MissingBlockError
+from madn.errors import CorruptBlockError, MadnError, MissingBlockError
 from madn.players import PLAYERS
+from madn.store.records import SUMS
 from madn.web import app as application
 from madn.web import guard
 from madn.web import serve as serving
@@ -383,36 +387,198 @@ def test_too_many_positions_are_429(databases: list[Served]) -> None:
     assert batch.headers["retry-after"] == "1"
 
 
-def test_too_many_requests_at_once_are_503() -> None:
-    """While one request is under way, of the one that is allowed, another is refused; afterwards it is not."""
+def test_a_client_has_so_many_places_among_those_of_all() -> None:
+    places = guard.Places(most=3, most_of_one=2)
+    with places.taking("a"), places.taking("a"):
+        with pytest.raises(HTTPException) as refused, places.taking("a"):
+            pass
+        assert (refused.value.status_code, refused.value.headers) == (503, {"retry-after": "1"})
+        with places.taking("b"), pytest.raises(HTTPException), places.taking("c"):
+            pass
+        with places.taking("c"):
+            pass
+    assert not places.taken
 
-    async def scenario() -> list[int]:
-        release = asyncio.Event()
-        statuses: list[int] = []
 
-        async def slow(scope: Any, receive: Any, send: Any) -> None:
-            await release.wait()
-            await send({"type": "http.response.start", "status": 200, "headers": []})
+def test_health_is_answered_while_all_places_are_taken(
+    databases: list[Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every thread waits for a disk, and this client has no position left to ask for."""
+    release, asked = threading.Event(), threading.Semaphore(0)
 
-        async def send(message: Any) -> None:
-            if message["type"] == "http.response.start":
-                statuses.append(message["status"])
+    def wait(*_: object) -> bytes:
+        asked.release()
+        release.wait(20)
+        return b"{}"
 
-        guarded = guard.Guard(slow, guard.Rate(100), under_way=1)
-        scope = {"type": "http", "client": ("127.0.0.1", 1)}
-
-        async def receive() -> Any:
-            return {}
-
-        first = asyncio.create_task(guarded(scope, receive, send))
-        await asyncio.sleep(0)
-        await guarded(scope, receive, send)
+    monkeypatch.setattr(databases[0], "positions", wait)
+    monkeypatch.setattr(guard.Places.__init__, "__defaults__", (4, 4))
+    with TestClient(make_app(databases, rate=9)) as busy, ThreadPoolExecutor(4) as pool:
+        batch: Any = {"json": {"boards": ["0/0"]}}
+        waiting = [pool.submit(busy.post, "/api/positions", **batch) for _ in range(4)]
+        for _ in waiting:
+            assert asked.acquire(timeout=20)
+        statuses = [busy.post("/api/positions", **batch).status_code for _ in range(6)]
+        assert statuses[0] == 503
+        assert statuses[-1] == 429
+        assert busy.get("/api/health").status_code == 200
         release.set()
-        await first
-        await guarded(scope, receive, send)
-        return statuses
+        assert [one.result().status_code for one in waiting] == [200] * 4
 
-    assert asyncio.run(scenario()) == [503, 200, 200]
+
+# names and numbers that must not be believed
+
+HOSTS = {
+    "localhost": 200,
+    "LOCALHOST:80": 200,
+    "localhost.": 200,
+    "127.0.0.1:8000": 200,
+    "[::1]:8000": 200,
+    "board.example": 200,
+    "evil.example": 421,
+    "localhost.evil.example": 421,
+    "evil.example:127.0.0.1": 421,
+    "127.0.0.1.evil.example": 421,
+    "localhost:80:80": 421,
+    "[::1]x": 421,
+    "": 421,
+}
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_server_for_this_computer_answers_to_its_own_names(name: str, databases: list[Served]) -> None:
+    """A page whose name leads to this computer must not read what the server says."""
+    with serving.bound("127.0.0.1", 0) as listening:
+        hosts = serving.host_names(listening, "127.0.0.1", ["Board.example"])
+    local = TestClient(make_app(databases, hosts=hosts))
+    for path in ("/", "/api/health"):
+        answer = local.get(path, headers={"host": name})
+        assert answer.status_code == HOSTS[name]
+    if HOSTS[name] == 421:
+        assert list(answer.json()) == ["message"]
+
+
+def test_a_server_for_others_answers_to_any_name_unless_it_is_given_one() -> None:
+    with serving.bound("0.0.0.0", 0) as listening:
+        assert serving.host_names(listening, "0.0.0.0") is None
+        hosts = serving.host_names(listening, "0.0.0.0", ["board.example", "2001:db8::1"])
+    assert hosts is not None
+    assert hosts >= {b"board.example", b"[2001:db8::1]", b"localhost"}
+
+
+@pytest.mark.parametrize("proxy", ["nobody", "10.0.0.1/8", "1.2.3"])
+def test_a_proxy_is_an_address(proxy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--proxy", proxy]) == 2
+    assert "--proxy" in capsys.readouterr().err
+
+
+def test_half_a_character_is_no_board(client: TestClient) -> None:
+    body = b'{"boards": ["\\ud800\\u0007"]}'
+    answer = client.post("/api/positions", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert list(answer.json()) == ["message"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf"), 5.0, -3.0])
+def test_what_is_no_probability_is_unknown(value: float, databases: list[Served], client: TestClient) -> None:
+    """Only a damaged database holds such a value. The answer is JSON, and has no such number in it."""
+    database = databases[0].database
+    try:
+        database.engine.hold(np.full(database.engine.game.positions, value))
+        databases[0].position.cache_clear()
+        found = asked(client, "position", board="0/0")
+        assert found["win"] is None
+        assert {move["win"] for roll in found["rolls"] for move in roll["moves"]} == {None}
+        assert asked(client, "move", board="0/0", roll=1)["win"] is None
+        batch = client.post("/api/positions", json={"boards": ["0/0"]}).json()
+        assert batch == {"positions": [found]}
+    finally:
+        database.preload()
+        databases[0].position.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"max_error": float("inf")},
+        {"boards": {"start": {"board": "b/b", "win": float("nan")}}},
+        {"boards": {"start": {"board": "b/b", "win": 5.0}}},
+        {"boards": {"\x1b[2J": {"board": "b/b", "win": 0.5}}},
+        {"boards": {"\ud800": {"board": "b/b", "win": 0.5}}},
+        {"boards": {"start": {"board": "\ud800", "win": 0.5}}},
+        {"provenance": {"x": float("nan")}},
+        {"provenance": {"x": "\ud800"}},
+    ],
+    ids=str,
+)
+def test_a_catalogue_that_is_no_json_is_not_served(
+    change: dict[str, Any], databases: list[Served], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = databases[0].database
+    info = database.info() | change
+    monkeypatch.setattr(database, "info", lambda: info)
+    with pytest.raises(CorruptBlockError, match="the catalogue cannot be served") as refused:
+        Served("two-pieces", database)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+@pytest.mark.parametrize("linked", [False, True])
+def test_no_file_of_sums_is_waited_for(linked: bool, small_path: Path, tmp_path: Path) -> None:
+    """SHA256SUMS may be anything. The server does not open it; what is opened besides may refuse the database."""
+    path = tmp_path / "small"
+    shutil.copytree(small_path, path)
+    (path / SUMS).unlink()
+    os.mkfifo(tmp_path / "pipe")
+    if linked:
+        (path / SUMS).symlink_to(tmp_path / "pipe")
+    else:
+        (tmp_path / "pipe").rename(path / SUMS)
+
+    def open_it() -> None:
+        with contextlib.suppress(MadnError), madn.open_database(path) as database:
+            Served("small", database)
+
+    opening = threading.Thread(target=open_it, daemon=True)
+    opening.start()
+    opening.join(10)
+    assert not opening.is_alive()
+
+
+@pytest.mark.parametrize("change", ["removed", "replaced"])
+def test_the_database_that_was_opened_is_served_to_the_end(
+    change: str, small_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("madn.database.PRELOADED", 0)  # as a large one, of which nothing is in memory
+    path = tmp_path / "small"
+    shutil.copytree(small_path, path)
+    with madn.open_database(path) as database, madn.open_database(small_path) as same:
+        client = TestClient(make_app([Served("small", database)]))
+        facts = asked(client, "databases")
+        if change == "replaced":
+            path.rename(tmp_path / "old")
+            rough = ["--tolerance", "1e-3"]
+            assert main(["solve", "--pieces", "2", "--squares", "12", *rough, "--out", str(path), "--json"]) == 0
+        else:
+            shutil.rmtree(path)
+        assert asked(client, "databases") == facts
+        for board in ("b/b", "0/0", "3,11/2"):
+            assert asked(client, "position", board=board) == expected(same, Board.parse(board, SMALL))
+            assert client.post("/api/positions", json={"boards": [board]}).status_code == 200
+
+
+def test_a_name_that_cannot_be_printed_is_changed(
+    small_path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a\x1b[2J\udcffb"
+    try:
+        shutil.copytree(small_path, path)
+    except (OSError, ValueError):
+        pytest.skip("the file system refuses such names, too")
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
+    for more in ([], ["--json"]):
+        assert main(["serve", str(path), "--port", "0", *more]) == 0
+        assert "a_[2J_b" in capsys.readouterr().out
 
 
 # what can be kept
@@ -596,29 +762,6 @@ def test_the_server_says_where_it_is_and_ends_in_order(number: int, status: int,
         _, errors = process.communicate(timeout=20)
     assert process.returncode == status
     assert "Traceback" not in errors
-
-
-def test_a_connection_that_is_silent_is_closed(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that sends nothing, one that never ends its head, and one that has had its answer."""
-    monkeypatch.setattr(serving, "KEEP_SECONDS", 0.3)
-    server = uvicorn.Server(serving.configured(app))
-    with serving.bound("127.0.0.1", 0) as listening:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-        thread.start()
-        try:
-            asked = b"GET /api/health HTTP/1.1\r\nHost: x\r\n"
-            for sent, received in ((b"", b""), (asked, b""), (asked + b"\r\n", b"HTTP/1.1 200")):
-                with socket.create_connection(listening.getsockname(), timeout=20) as connection:
-                    connection.sendall(sent)
-                    heard = b""
-                    while more := connection.recv(1 << 16):  # until the other end closes
-                        heard += more
-                    assert heard[: len(received)] == received
-                    assert bool(heard) == bool(received)
-        finally:
-            server.should_exit = True
-            thread.join(20)
-    assert not thread.is_alive()
 
 
 def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:

@@ -126,7 +126,7 @@ def _run(args: Sequence[str] | None) -> int:
     except OSError as error:
         _discard_if_broken(sys.stdout)
         return _failed(f"{error.filename}: {error.strerror}" if error.filename else str(error), BAD_DATA)
-    except CtrlCError:
+    except (CtrlCError, click.Abort):
         return _failed("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
 

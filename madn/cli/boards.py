@@ -51,8 +51,6 @@ def unrank(id: int, rules: Rules, as_json: bool) -> None:
 
     Example: madn unrank 1234 --pieces 2
     """
-    if not 0 <= id < rules.positions:
-        raise click.BadParameter(f"{id} is outside 0 to {rules.positions - 1}", param_hint="'ID'")
     _show_place(madn.unrank(id, rules), as_json)
 
 

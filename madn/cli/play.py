@@ -14,6 +14,7 @@ from madn.board import Board, Move
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
 from madn.drawing import BLACK, RED
+from madn.ranges import checked_seed
 from madn.rules import DIE, Rules
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ HELP = "a number or a move to play it; hint, undo, board, save FILE, quit"
 @click.argument("first", metavar="[A]", default=HUMAN)
 @click.argument("second", metavar="[B]", default="fpoc")
 @rules_options
-@click.option("--seed", type=click.IntRange(0), help="Seed of the dice.  [default: a new one]")
+@click.option("--seed", type=int, help="Seed of the dice.  [default: a new one]")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write the game record to.")
 @database_option
 @json_option
@@ -57,7 +58,7 @@ def play(
         opened = given or stack.enter_context(madn.open_database())
         database = opened if opened.rules == rules else None
         players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
-        seed = random.SystemRandom().randrange(2**32) if seed is None else seed
+        seed = random.SystemRandom().randrange(2**32) if seed is None else checked_seed(seed)
         session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
         record = session.run()
     if out is not None:

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--tiers", type=int, required=True, help="Tiers of the pyramid, 2 or more: 1 bar, 2 bars, 3 bars ...")
+@click.option("--tiers", type=int, required=True, help="Tiers of the pyramid, 2 to 100: 1 bar, 2 bars, 3 bars ...")
 @click.option("--state", "text", metavar="RUNS", help="Runs of 1 bar, of 2 bars, ...  [default: the start, 1,1,...,1]")
 @click.option("--tree", "with_tree", is_flag=True, help="Also print the winner's strategy as a tree.")
-@click.option("--depth", type=click.IntRange(min=1), help="Turns of the winner that the tree shows.  [default: all]")
+@click.option("--depth", type=int, help="Turns of the winner that the tree shows.  [default: all]")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw the tree to this .svg file.")
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
 @json_option
@@ -47,6 +47,8 @@ def pyramid(
     from madn.games.pyramid import tree as trees
 
     state = game.start(tiers) if text is None else game.parse_state(text, tiers)
+    if depth is not None:
+        trees.checked_depth(depth)
     drawn = with_tree or svg is not None
     with ProgressBar("solving") as bar:
         solution = game.solve(tiers, threads=threads, keep=drawn, until=state, progress=bar)

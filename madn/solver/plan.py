@@ -1,6 +1,5 @@
 """What a solve will do and need, said before it starts."""
 
-import math
 import sys
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from madn.board import Board
 from madn.errors import PlanError
 from madn.machine import MAX_THREADS, available_memory, check_memory, usable_threads
+from madn.ranges import MOST_BYTES, checked_float, checked_int
 from madn.rules import Rules
 from madn.solver.footprint import (
     component_positions,
@@ -105,16 +105,16 @@ def make_plan(
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
     if method not in METHODS:
         raise PlanError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
-    if threads is not None and not 1 <= threads <= MAX_THREADS:
-        raise PlanError(f"threads must be 1 to {MAX_THREADS}, not {threads}")
-    if memory is not None and memory < 1:
-        raise PlanError(f"memory must be a positive number of bytes, not {memory}")
+    if threads is not None:
+        threads = checked_int("threads", threads, 1, MAX_THREADS, PlanError)
+    if memory is not None:
+        memory = checked_int("memory", memory, 1, MOST_BYTES, PlanError)
+    if bits is not None:
+        bits = checked_int("bits", bits, MIN_BITS, MAX_BITS, PlanError)
     if method == "thesis" and (board is not None or scratch is not None):
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
     if resume and scratch is None:
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
-    if bits is not None and not MIN_BITS <= bits <= MAX_BITS:
-        raise PlanError(f"bits must be a whole number from {MIN_BITS} to {MAX_BITS}, not {bits}")
     if census and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
     start = Board.parse(board, rules) if board is not None else None
@@ -126,8 +126,7 @@ def make_plan(
     small = positions <= SMALL_GAME
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE
-    if not math.isfinite(tolerance) or tolerance < FLOAT64.finest:
-        raise PlanError(f"tolerance must be at least {FLOAT64.finest:g}, not {tolerance:g}")
+    tolerance = checked_float("tolerance", tolerance, FLOAT64.finest, 1, PlanError)
     fixed = method == "tiles" and not small and tolerance >= FIXED32.finest
     representation = FIXED32 if fixed else FLOAT64
     item = representation.itemsize

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Collection, Iterator
 from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -76,10 +77,12 @@ class Zones:
 
 def _all_runs(rules: Rules) -> Iterator[Run]:
     """All runs, by ascending ID."""
-    zones = sorted(range(1 << rules.pieces), key=lambda zone: [zone >> i & 1 for i in range(rules.pieces)])
+    pieces = range(rules.pieces)
+    zones = sorted(range(1 << rules.pieces), key=lambda zone: [zone >> i & 1 for i in pieces])
+    of_size = [[zone for zone in zones if zone.bit_count() == k] for k in (*pieces, rules.pieces)]
     first = 0
     for p1, f1, p2, f2 in rules.profiles():
-        pairs = [(own, other) for own in zones for other in zones if (own.bit_count(), other.bit_count()) == (f1, f2)]
+        pairs = list(product(of_size[f1], of_size[f2]))
         size = rules.profile_size(p1, f1, p2, f2) // len(pairs)
         for own, other in pairs:
             yield Run(first, size, own, other, p1 - f1, p2 - f2)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import CorruptBlockError
+from madn.ranges import checked_int
 from madn.rules import Rules
 from madn.store import _blocks, zstd
 
@@ -71,6 +72,7 @@ QUANTISED = 256  # the code of B bits is QUANTISED + B
 
 def quantised(bits: int) -> Encoding:
     """The encoding that rounds a probability to a multiple of 1 / (2**bits - 1)."""
+    bits = checked_int("bits", bits, MIN_BITS, MAX_BITS)
     dtype = "<u1" if bits <= 8 else "<u2" if bits <= 16 else "<u4"
     return Encoding(f"bits{bits}", QUANTISED + bits, bits, dtype, 0.0, float((1 << bits) - 1))
 

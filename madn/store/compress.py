@@ -12,7 +12,8 @@ import numpy as np
 
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError, OutputError
-from madn.store import blocks
+from madn.ranges import MOST_BYTES, checked_int
+from madn.store import blocks, zstd
 from madn.store.blocks import MAX_BITS, MIN_BITS, Encoding, quantised
 from madn.store.catalogue import read_catalogue
 from madn.store.encoders import EncodedBlock, Encoder, Measured, PolicyEncoder, ValueEncoder
@@ -23,7 +24,6 @@ from madn.store.writer import DatabaseWriter, open_writer
 
 Progress = Callable[[float, str], None]
 LEVEL = 9  # of zstd: docs/format.md says why
-MIN_LEVEL, MAX_LEVEL = 1, 22
 CACHE_BYTES = 1 << 30  # of decoded blocks, where the values of moves are looked up
 
 
@@ -49,7 +49,8 @@ def compress_database(
     to positions that `src` does not have, or if the decoded values of `src` do not fit into `cache_bytes`. For a
     policy, also `decisions` and `bits_per_decision`; if the values do not fit, it takes much longer.
     """
-    _check_arguments(store, bits, level)
+    bits, level = _checked_arguments(store, bits, level)
+    cache_bytes = checked_int("cache_bytes", cache_bytes, 0, MOST_BYTES)
     source, target = Path(os.path.realpath(src)), Path(os.path.realpath(dst))
     if source == target or source in target.parents:
         raise OutputError(f"{dst}: the new database cannot be in {src}, the one that is read")
@@ -75,15 +76,13 @@ def compress_database(
     }
 
 
-def _check_arguments(store: str, bits: int | None, level: int) -> None:
+def _checked_arguments(store: str, bits: int | None, level: int) -> tuple[int | None, int]:
     if store not in ("values", "policy"):
         raise MadnError(f"store must be 'values' or 'policy', not {store!r}")
     if store == "policy" and bits is not None:
         raise MadnError("bits are for values; a policy has none")
-    if bits is not None and not (type(bits) is int and MIN_BITS <= bits <= MAX_BITS):
-        raise MadnError(f"bits must be a whole number from {MIN_BITS} to {MAX_BITS}, not {bits!r}")
-    if not (type(level) is int and MIN_LEVEL <= level <= MAX_LEVEL):
-        raise MadnError(f"level must be a whole number from {MIN_LEVEL} to {MAX_LEVEL}, not {level!r}")
+    bits = None if bits is None else checked_int("bits", bits, MIN_BITS, MAX_BITS)
+    return bits, zstd.checked_level(level)
 
 
 def _directory_bytes(directory: Path) -> int:

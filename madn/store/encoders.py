@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from madn._core import Game
 from madn.errors import MadnError
 from madn.rules import DIE, Rules
-from madn.store import blocks, policy
+from madn.store import blocks, policy, zstd
 from madn.store.blocks import ENCODINGS, POLICY, Array, Encoding
 from madn.store.records import BlockFile, profile_rows, rules_rows
 from madn.store.schema import LUDO, Schema
@@ -118,7 +118,7 @@ class LudoEncoder:
     schema = LUDO
 
     def __init__(self, rules: Rules, encoding: Encoding, level: int) -> None:
-        self.rules, self.encoding, self.level = rules, encoding, level
+        self.rules, self.encoding, self.level = rules, encoding, zstd.checked_level(level)
         self.game = Game(rules)
 
     @property

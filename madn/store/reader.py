@@ -18,6 +18,7 @@ from madn._core import Game
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError, MissingDatabaseError, NoValuesError
 from madn.machine import processors
+from madn.ranges import MOST_BYTES, checked_int
 from madn.store import blocks, policy
 from madn.store.blocks import Array
 from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, one_line
@@ -127,6 +128,11 @@ class FrameReader(ABC):
         if self._closed:
             raise MadnError(f"{self.directory}: the database is closed")
 
+    def open_files(self) -> None:
+        """Open every file now, so that they can be read even if they are removed later."""
+        for number in range(len(self.file.files)):
+            self._descriptor(number)
+
     def _descriptor(self, number: int) -> int:
         with self._lock:
             self._check_open()
@@ -159,7 +165,7 @@ class FrameReader(ABC):
 
 def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader":
     """Open a database of Ludo: its catalogue now, its blocks when they are asked for."""
-    return BlockReader(directory, cache_bytes)
+    return BlockReader(directory, checked_int("cache_bytes", cache_bytes, 0, MOST_BYTES))
 
 
 class BlockReader(FrameReader):

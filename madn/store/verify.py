@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from madn.board import Board
 from madn.errors import CorruptBlockError, MadnError, RulesMismatchError
 from madn.machine import processors
+from madn.ranges import checked_int, checked_seed
 from madn.store import blocks
 from madn.store.catalogue import LudoCatalogueFile, check_ordinary, one_line, read_catalogue
 from madn.store.reader import BlockReader, open_file, open_reader, read_at
@@ -69,8 +70,9 @@ def verify_database(
     report = Report()
     show = progress or (lambda fraction, text: None)
     share = 0.5 if deep else 1.0
-    if sample is not None and sample < 1:
-        raise MadnError(f"sample must be at least 1, not {sample}")
+    seed = checked_seed(seed)
+    if sample is not None:
+        sample = checked_int("sample", sample, 1, 10**9)
     try:
         check_ordinary(directory / CATALOGUE)
         sums = b"".join(islice(_content(directory / SUMS), MAX_SUMS // READ))

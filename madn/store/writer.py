@@ -42,6 +42,8 @@ from numpy.typing import NDArray
 from madn._core import Game
 from madn.board import Board
 from madn.errors import MadnError
+from madn.machine import chosen_threads
+from madn.ranges import checked_int
 from madn.rules import Rules
 from madn.store import blocks
 from madn.store.blocks import ENCODINGS, Array, quantised
@@ -65,6 +67,7 @@ def open_writer(
     block_positions: int = blocks.BLOCK_POSITIONS,
 ) -> Iterator["DatabaseWriter"]:
     """Begin a database at `path`, or go on with one of the same `task`; the top of this module says more."""
+    threads = chosen_threads(threads)
     line = None if task is None else json.dumps({**task, **encoder.task}, sort_keys=True)
     with (
         workplace(path, line, keep) as work,
@@ -252,6 +255,7 @@ def write_database(
     `provenance` says how the values were made: names and anything that JSON can hold. Nobody sees the new
     database before it is complete and on disk.
     """
+    block_positions = checked_int("block_positions", block_positions, 1, blocks.MAX_BLOCK_POSITIONS)
     given = ENCODINGS[source.representation]
     encoder = ValueEncoder(source.rules, given, None if bits is None else quantised(bits), level)
     ranges = list(source.ranges()) if hasattr(source, "ranges") else [(0, source.rules.positions)]

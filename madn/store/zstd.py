@@ -6,8 +6,15 @@ from collections.abc import Iterable
 import zstandard
 
 from madn.errors import CorruptBlockError
+from madn.ranges import checked_int
 
+MOST_LEVEL = 22
 _local = threading.local()
+
+
+def checked_level(level: int) -> int:
+    """The level of compression as an int; InvalidNumberError if there is no such level."""
+    return checked_int("level", level, 1, MOST_LEVEL)
 
 
 def compress(content: bytes, level: int) -> bytes:

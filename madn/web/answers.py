@@ -15,11 +15,10 @@ from typing import NamedTuple
 from madn.board import Board
 from madn.database import Database, Option, move_of, squares_of
 from madn.drawing import layout
-from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError
+from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError
 from madn.players import PLAYERS, OptimalPlayer
 from madn.rules import ROLLS
 from madn.store.reader import CACHE_BYTES
-from madn.store.records import SUMS
 
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
 CACHED_ANSWERS = 8192  # about 2 kB each
@@ -39,7 +38,7 @@ def tagged(body: bytes) -> Answer:
 
 
 def encoded(answer: object) -> bytes:
-    """An answer in JSON, without spaces."""
+    """An answer in JSON, without spaces; ValueError for what JSON does not have: NaN, half a character."""
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -55,10 +54,16 @@ class Served:
         self.database = database
         self.rules = database.rules
         info = database.info()
-        digest = hashlib.sha256(encoded(info))
-        if (database.path / SUMS).exists():
-            digest.update((database.path / SUMS).read_bytes())
-        self.version = digest.hexdigest()[:12]
+        try:
+            self.version = hashlib.sha256(encoded([info, database.digests])).hexdigest()[:12]
+            for named in info["boards"].values():
+                self.board(named["board"])
+                if not 0 <= named["win"] <= 1:
+                    raise ValueError(f"{named['win']} is no probability")
+        except ValueError as error:  # InvalidBoardError is one
+            raise CorruptBlockError(f"{database.path}: the catalogue cannot be served: {error}") from None
+        if not "".join(info["boards"]).isprintable():
+            raise CorruptBlockError(f"{database.path}: the catalogue cannot be served: the name of a board is no text")
         names = ("rules", "positions", "bytes", "values", "max_error", "boards")
         self.facts = {"name": name, "version": self.version} | {fact: info[fact] for fact in names}
         self.at_hand = info["positions"] * 8 <= CACHE_BYTES
@@ -104,7 +109,7 @@ class Served:
             chosen = next(option for option in options if move_of(*option[:3]) == move)
         return tagged(
             f'{{"board":"{board}","roll":{roll},"player":"{player}","seed":{seed},"move":"{move_of(*chosen[:3])}",'
-            f'"win":{_number(chosen[-1])},"loss":{_loss(chosen, options)},"moves":[{_written(options)}]}}'.encode()
+            f'"win":{_win(chosen[-1])},"loss":{_loss(chosen, options)},"moves":[{_written(options)}]}}'.encode()
         )
 
     def _body(self, board: Board) -> bytes:
@@ -113,16 +118,16 @@ class Served:
             return f'{{"board":"{board}","win":{won},"winner":"{board.winner}","rolls":[]}}'.encode()
         win, listed = self.database.engine.analyse(*board.masks)
         rolls = ",".join(
-            f'{{"roll":{roll},"win":{_number(options[0][-1])},"moves":[{_written(options)}]}}'
+            f'{{"roll":{roll},"win":{_win(options[0][-1])},"moves":[{_written(options)}]}}'
             for roll, options in zip(ROLLS, listed, strict=True)
         )
-        return f'{{"board":"{board}","win":{_number(win)},"winner":null,"rolls":[{rolls}]}}'.encode()
+        return f'{{"board":"{board}","win":{_win(win)},"winner":null,"rolls":[{rolls}]}}'.encode()
 
 
 def _written(options: list[Option]) -> str:
     """Moves in JSON, each with what it costs against the first, the best."""
     return ",".join(
-        f'{_head(option[0], option[1], option[2])},"win":{_number(option[5])},"loss":{_loss(option, options)},'
+        f'{_head(option[0], option[1], option[2])},"win":{_win(option[5])},"loss":{_loss(option, options)},'
         f'"board":"{_side(option[3])}/{_side(option[4])}"}}'
         for option in options
     )
@@ -132,18 +137,18 @@ def _written(options: list[Option]) -> str:
 def _head(start: int, end: int, captures: bool) -> str:
     """The beginning of a move in JSON."""
     move = move_of(start, end, captures)
-    numbers = f'"from":{_number(move.start)},"to":{_number(move.end)}'
+    numbers = f'"from":{json.dumps(move.start)},"to":{json.dumps(move.end)}'
     return f'{{"move":"{move}",{numbers},"captures":{"true" if captures else "false"}'
 
 
 def _loss(option: Option, options: list[Option]) -> str:
     best, win = options[0][-1], option[-1]
-    return "null" if best is None or win is None else repr(max(best - win, 0.0))
+    return "null" if best is None or win is None else _win(max(best - win, 0.0))
 
 
-def _number(value: float | None) -> str:
-    """A number as JSON has it; unknown is null."""
-    return "null" if value is None else repr(value)
+def _win(value: float | None) -> str:
+    """A probability in JSON; null if it is unknown, or none at all: a damaged file may hold any number."""
+    return repr(value) if value is not None and 0 <= value <= 1 else "null"
 
 
 @lru_cache(CACHED_SIDES)

@@ -13,7 +13,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -23,7 +23,7 @@ from madn.players import PLAYERS
 from madn.rules import ROLLS
 from madn.web.answers import Answer, Served, encoded, tagged
 from madn.web.description import BOARDS, BODY_BYTES, BODY_SECONDS, MOST_SEED, documentation, openapi
-from madn.web.guard import BUSY_SECONDS, SECURITY, Guard, Rate, client
+from madn.web.guard import BUSY_SECONDS, HEALTH, SECURITY, Guard, Places, Rate, client
 
 RATE = 5000  # positions a second for one client
 YEAR = "public, max-age=31536000, immutable"
@@ -41,8 +41,11 @@ Handler = Callable[[Request], Awaitable[Response]]
 log = logging.getLogger("madn.web")
 
 
-def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
-    """The application that serves these databases; the first is asked where a request names none."""
+def make_app(databases: Sequence[Served], rate: int = RATE, hosts: frozenset[bytes] | None = None) -> Starlette:
+    """The application that serves these databases; the first is asked where a request names none.
+
+    With `hosts`, requests to other names are refused.
+    """
     limit = Rate(rate)
     interface = Interface({served.name: served for served in databases}, limit)
     players = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
@@ -54,10 +57,10 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
             "databases": fixed(tagged(encoded({"databases": [served.facts for served in databases]})), strict=True),
             "layout": interface.layout,
             "players": fixed(tagged(encoded({"players": players})), strict=True),
-            "health": interface.health,
             "openapi.json": fixed(tagged(encoded(openapi(databases)))),
         }.items()
     ]
+    routes.append(Route(HEALTH, interface.health))
     routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
     routes.append(Route("/api", fixed(tagged(documentation(databases).encode()), TYPES["html"])))
     # The files of the page are read once: a request can name one of these and nothing else.
@@ -66,7 +69,7 @@ def make_app(databases: Sequence[Served], rate: int = RATE) -> Starlette:
         routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", handler))
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, rate=limit)],
+        middleware=[Middleware(Guard, rate=limit, hosts=hosts)],
         exception_handlers={HTTPException: on_refusal, MadnError: on_refusal, Exception: on_fault},
     )
     app.router.redirect_slashes = False  # an address is one of these, or none
@@ -104,6 +107,7 @@ class Interface:
     def __init__(self, served: Mapping[str, Served], rate: Rate) -> None:
         self.served = served
         self.rate = rate
+        self.places = Places()
 
     async def layout(self, request: Request) -> Response:
         """Where squares are drawn."""
@@ -114,7 +118,7 @@ class Interface:
         """The value of a position, and all moves of all rolls."""
         given = parameters(request, "board", "db", "version", needed=("board",))
         served, cache = self._database(given)
-        answer = await self._asked(served, partial(served.position, given["board"]))
+        answer = await self._asked(request, served, partial(served.position, given["board"]))
         return answered(request, answer, cache)
 
     async def move(self, request: Request) -> Response:
@@ -128,8 +132,8 @@ class Interface:
             raise HTTPException(400, f"there is no player {player[:20]!r}; the players are {', '.join(PLAYERS)}")
         if not SEED.fullmatch(seed) or int(seed) > MOST_SEED:
             raise HTTPException(400, f"a seed is a whole number from 0 to {MOST_SEED}, not {seed[:20]!r}")
-        answer = await self._asked(served, partial(served.move, given["board"], int(roll), player, int(seed)))
-        return answered(request, answer, cache)
+        move = partial(served.move, given["board"], int(roll), player, int(seed))
+        return answered(request, await self._asked(request, served, move), cache)
 
     async def positions(self, request: Request) -> Response:
         """Many positions at once."""
@@ -137,7 +141,7 @@ class Interface:
         boards = boards_of(await body_of(request))
         if len(boards) > 1 and not self.rate.allows(client(request.scope), len(boards) - 1):
             raise HTTPException(429, self.rate.exceeded, {"retry-after": str(BUSY_SECONDS)})
-        return unkept(await run_in_threadpool(served.positions, boards))
+        return unkept(await self._computed(request, partial(served.positions, boards)))
 
     async def health(self, request: Request) -> Response:
         """Whether the server answers."""
@@ -156,10 +160,15 @@ class Interface:
             raise HTTPException(404, f"the database {name} has version {served.version} now")
         return served, YEAR
 
-    async def _asked(self, served: Served, question: Callable[[], Result]) -> Result:
-        """Ask a database. Where that may have to wait for a disk, other requests go on meanwhile."""
+    async def _computed(self, request: Request, question: Callable[[], Result]) -> Result:
+        """Ask in a thread: other requests go on meanwhile."""
+        with self.places.taking(client(request.scope)):
+            return await run_in_threadpool(question)
+
+    async def _asked(self, request: Request, served: Served, question: Callable[[], Result]) -> Result:
+        """Ask a database: in a thread where that may have to wait for a disk."""
         try:
-            return question() if served.at_hand else await run_in_threadpool(question)
+            return question() if served.at_hand else await self._computed(request, question)
         except MissingBlockError:
             raise HTTPException(404, f"this position is not in the database {served.name}") from None
 
@@ -190,7 +199,9 @@ async def body_of(request: Request) -> bytes:
             async for chunk in request.stream():
                 body += chunk
                 if len(body) > BODY_BYTES:
-                    raise HTTPException(413, f"a request has at most {BODY_BYTES} bytes", {"connection": "close"})
+                    raise HTTPException(413, f"a request has at most {BODY_BYTES} bytes")
+    except ClientDisconnect:
+        raise HTTPException(400, "the client left before the body was complete") from None  # nobody reads it
     except TimeoutError:
         raise HTTPException(408, f"the request did not arrive within {BODY_SECONDS} seconds") from None
     return bytes(body)
@@ -227,5 +238,5 @@ async def on_refusal(_: Request, error: Exception) -> Response:
 
 async def on_fault(_: Request, error: Exception) -> Response:
     """A real fault. The log has the reason; the answer has no path and no line of the program in it."""
-    log.error("fault: %s", error, exc_info=error)
+    log.error("fault: %s", error, exc_info=None if isinstance(error, MadnError) else error)
     return unkept(encoded({"message": "the server has failed; its log says why"}), 500, SECURITY)

@@ -123,11 +123,14 @@ ERRORS = {
     400: "Not a position, not a roll, or an unknown parameter. The message says what is wrong.",
     404: "Not in this database, or no such database.",
     408: f"The body did not arrive within {BODY_SECONDS} seconds.",
+    411: "A body without Content-Length.",
     413: f"More than {BODY_BYTES} bytes or more than {BOARDS} boards.",
     415: "The body is not application/json.",
+    421: "The server does not answer to this host name.",
     429: "Too many positions per second from this address; Retry-After says when to try again.",
+    431: "The head is longer than 16 KiB.",
     500: "An error of the server, such as a damaged database.",
-    503: "Too many requests in progress; Retry-After says when to try again.",
+    503: "Too many requests in progress, of all clients or of this address; Retry-After says when to try again.",
 }
 
 
@@ -156,8 +159,8 @@ def operation(name: str, answer: Schema, *parameters: Schema, body: Schema | Non
     """A request to `/api/NAME`, with a POST if it has a body: what it answers and which errors it can have."""
     kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
     responses = {"200": {"description": "The answer.", "headers": kept, "content": content(answer)}}
-    errors = [400, *([404] if parameters else []), *([408, 413, 415] if body else []), 429, 500, 503]
-    for status in errors:
+    more = [*([404] if parameters else []), *([408, 415] if body else [])]
+    for status in sorted({400, 411, 413, 421, 429, 431, 500, 503, *more}):
         responses[str(status)] = {"description": ERRORS[status], "content": content(named("Error"))}
     asked: Schema = {"operationId": name, "summary": SUMMARIES[name]}
     if parameters:

@@ -1,16 +1,27 @@
 """What stands before every request: headers for browsers, limits on rate and number, and one shape for errors."""
 
+import ipaddress
+import re
 import time
-from collections import OrderedDict
-from collections.abc import MutableMapping
+from collections import Counter, OrderedDict
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-UNDER_WAY = 256  # requests that are being answered at once
+from madn.ranges import checked_int
+
+PLACES = 256  # questions that are being answered by threads, or wait for one
+PLACES_OF_ONE = 64  # of them from one client
+MOST_RATE = 10**9
 CLIENTS = 4096  # addresses whose rate is remembered
 BUSY_SECONDS = 1  # when to come back
+HEALTH = "/api/health"
+HOST = re.compile(rb"(\[[0-9a-f:.]*\]|[^:]*?)\.?(:[0-9]*)?")  # a name or address, and a port
 
 # The page needs its own modules, its own style sheet and its own answers, and nothing else.
 SECURITY = {
@@ -39,7 +50,7 @@ class Rate:
     """How many positions each client may still ask: `rate` come back every second, up to `rate` in stock."""
 
     def __init__(self, rate: int) -> None:
-        self.rate = rate
+        self.rate = checked_int("rate", rate, 1, MOST_RATE)
         self.exceeded = f"more than {rate} positions a second; try again in a moment"
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it was that
 
@@ -55,14 +66,38 @@ class Rate:
         return allowed
 
 
-class Guard:
-    """The outermost layer of the application."""
+class Places:
+    """How many questions may be with the threads at once, of all clients and of one.
 
-    def __init__(self, app: ASGIApp, rate: Rate, under_way: int = UNDER_WAY) -> None:
+    A place is held while an answer is computed, never while a client sends or is sent to.
+    """
+
+    def __init__(self, most: int = PLACES, most_of_one: int = PLACES_OF_ONE) -> None:
+        self.most = most
+        self.most_of_one = most_of_one
+        self.taken: Counter[str] = Counter()
+
+    @contextmanager
+    def taking(self, client: str) -> Iterator[None]:
+        """Hold a place; 503 if there is none."""
+        if self.taken.total() >= self.most or self.taken[client] >= self.most_of_one:
+            raise HTTPException(503, "the server is busy; try again in a moment", {"retry-after": str(BUSY_SECONDS)})
+        self.taken[client] += 1
+        try:
+            yield
+        finally:
+            self.taken[client] -= 1
+            if not self.taken[client]:
+                del self.taken[client]
+
+
+class Guard:
+    """The outermost layer of the application. `hosts` are the names it answers to; None: to any."""
+
+    def __init__(self, app: ASGIApp, rate: Rate, hosts: frozenset[bytes] | None = None) -> None:
         self.app = app
         self.rate = rate
-        self.most = under_way
-        self.under_way = 0
+        self.hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or say why not."""
@@ -76,22 +111,38 @@ class Guard:
                 message["headers"] = [*headers, *(RAW_PAGE if HTML in headers else RAW)]
             await send(message)
 
-        if self.under_way >= self.most:
-            await refusal(503, "the server is busy; try again in a moment")(scope, receive, guarded)
-        elif not self.rate.allows(client(scope)):
+        if self.hosts is not None and not self._is_named(scope):
+            await refusal(421, "this server does not answer to that host name")(scope, receive, guarded)
+        elif scope["path"] != HEALTH and not self.rate.allows(client(scope)):
             await refusal(429, self.rate.exceeded)(scope, receive, guarded)
         else:
-            self.under_way += 1
-            try:
-                await self.app(scope, receive, guarded)
-            finally:
-                self.under_way -= 1
+            await self.app(scope, receive, guarded)
+
+    def _is_named(self, scope: Scope) -> bool:
+        """Whether a request is to one of the names; one without a name, of HTTP/1.0, is not from a browser."""
+        for name, value in scope["headers"]:
+            if name == b"host":
+                found = HOST.fullmatch(value.lower())
+                return found is not None and found[1] in (self.hosts or ())
+        return True
 
 
 def client(scope: MutableMapping[str, Any]) -> str:
-    """The address that a request comes from."""
+    """Whom a request comes from."""
     found = scope.get("client")
-    return str(found[0]) if found else ""
+    return network(found[0]) if found else ""
+
+
+@lru_cache(CLIENTS)
+def network(address: str) -> str:
+    """Who is behind an address: the address, or the /64 of one of IPv6, since everyone has that many; else nobody."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return ""
+    if isinstance(found, ipaddress.IPv4Address):
+        return address
+    return str(found.ipv4_mapped or ipaddress.IPv6Address(int(found) >> 64 << 64))
 
 
 def refusal(status: int, message: str) -> JSONResponse:

@@ -1,32 +1,37 @@
 """Running the application: one process, one socket, a clean end."""
 
-import asyncio
+import ipaddress
 import signal
 import socket
+import sys
+from collections.abc import Sequence
 from types import FrameType
 
 import uvicorn
 from starlette.applications import Starlette
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from madn.errors import ResourceError
+from madn.ranges import checked_int, shown
+from madn.web.connection import CONNECTIONS, END_SECONDS, KEEP_SECONDS, Connection
 
-BACKLOG = 512
-CONNECTIONS = 1024
-HEAD_BYTES = 16 << 10
-KEEP_SECONDS = 30
-END_SECONDS = 5
+BACKLOG = 1024  # connections that the system holds until they are accepted, all at once
+FILES = CONNECTIONS + BACKLOG + 1024  # that are open at most, with those of the databases
+SENT_BYTES = 128 << 10  # that the system keeps for a client that does not take them: it would be up to 4 MiB for each
 
 
 def bound(host: str, port: int) -> socket.socket:
     """A socket that listens; ResourceError if the address cannot be had."""
+    port = checked_int("port", port, 0, 65535)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         listening = socket.socket(family, kind, protocol)
     except OSError as error:
         raise ResourceError(f"cannot listen on {host}: {error.strerror}") from None
+    except UnicodeError:
+        raise ResourceError(f"cannot listen on {shown(host)}: not the name of a host") from None
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SENT_BYTES)
         listening.bind(address)
         listening.listen(BACKLOG)
     except OSError as error:
@@ -41,53 +46,51 @@ def address_of(listening: socket.socket) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
-class Connection(H11Protocol):
-    """A connection that is closed when no request has begun for a while.
+def host_names(listening: socket.socket, host: str, more: Sequence[str] = ()) -> frozenset[bytes] | None:
+    """The names that requests may be to; None for any, where more than this computer can ask and no name is given.
 
-    uvicorn closes those that are silent after an answer, but would wait for ever for the rest of a head.
+    A page of somebody else that finds this computer under its own name would be allowed to read the answers.
     """
-
-    _watch: asyncio.TimerHandle
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin to watch."""
-        super().connection_made(transport)
-        self._watch = self.loop.call_later(KEEP_SECONDS, self._look, None)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop watching."""
-        self._watch.cancel()
-        super().connection_lost(exc)
-
-    def _look(self, before: object) -> None:
-        """Close the connection if the last request is still the one it was before, and answered."""
-        if self.cycle is before and (self.cycle is None or self.cycle.response_complete):
-            self.transport.close()
-        else:
-            self._watch = self.loop.call_later(KEEP_SECONDS, self._look, self.cycle)
+    address = listening.getsockname()[0]
+    if not more and not ipaddress.ip_address(address).is_loopback:
+        return None
+    names = {"localhost", "127.0.0.1", "::1", host, address, *more}
+    return frozenset((f"[{name}]" if ":" in name else name).lower().encode() for name in names)
 
 
-def configured(app: Starlette) -> uvicorn.Config:
-    """How the application is served."""
+def configured(app: Starlette, proxies: Sequence[str] = ()) -> uvicorn.Config:
+    """How the application is served. An address is what the connection says; what a proxy says of it counts too."""
     return uvicorn.Config(
         app,
         http=Connection,
         ws="none",
         lifespan="off",
-        log_level="warning",
+        log_level="error",  # a warning is a line that anybody can have written a thousand times
         access_log=False,
         server_header=False,
-        proxy_headers=False,  # an address is what the connection says, not what a request says
-        limit_concurrency=CONNECTIONS,
-        h11_max_incomplete_event_size=HEAD_BYTES,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+        backlog=BACKLOG,
         timeout_keep_alive=KEEP_SECONDS,
-        timeout_graceful_shutdown=END_SECONDS,
+        timeout_graceful_shutdown=END_SECONDS + 1,  # by then every connection has been closed
     )
 
 
-def serve(app: Starlette, listening: socket.socket) -> None:
+def allow_files() -> None:
+    """Let the process open as many files as it may need, as far as the system allows."""
+    if sys.platform != "win32":
+        import resource
+
+        allowed, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = FILES if most == resource.RLIM_INFINITY else min(FILES, most)
+        if allowed != resource.RLIM_INFINITY and allowed < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+
+
+def serve(app: Starlette, listening: socket.socket, proxies: Sequence[str] = ()) -> None:
     """Answer until a signal says to end; then finish what is under way, for a few seconds at most."""
-    server = uvicorn.Server(configured(app))
+    server = uvicorn.Server(configured(app, proxies))
+    allow_files()
     before = signal.signal(signal.SIGTERM, _end)  # uvicorn sends the signal again once it has ended
     try:
         server.run(sockets=[listening])

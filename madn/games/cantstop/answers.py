@@ -7,6 +7,7 @@ from madn.errors import IllegalMoveError
 from madn.games.cantstop.position import Move, Position
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.turns import Markers, Turn, stop_leads_to
+from madn.ranges import checked_type
 
 
 class Source(ABC):
@@ -67,7 +68,8 @@ class TurnAnswers:
     """The turn of the player to move in one component, with everything it is worth."""
 
     def __init__(self, source: Source, position: Position) -> None:
-        game, (won, lost) = source.game, position.won
+        game = checked_type("game of the source", getattr(source, "game", source), CantStop)
+        won, lost = checked_type("position", position, Position).won
         own, other = (
             tuple(x if left else length for x, left, length in zip(side, position.left, game.lengths, strict=True))
             for side in (position.own, position.other)
@@ -89,7 +91,7 @@ class TurnAnswers:
 
     def answer(self, position: Position) -> Answer:
         """The chances in a position of this component."""
-        number = self.turn.number.get(position.markers_left)
+        number = self.turn.number.get(checked_type("position", position, Position).markers_left)
         if number is None:
             raise IllegalMoveError(f"position '{position}': no rolls lead to these markers")
         if not any(position.markers):

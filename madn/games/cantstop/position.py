@@ -6,6 +6,7 @@ from the foot of the column. `-/-` is the start; `4:2,6:*/3:1+4:3,5:1` is a turn
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import eq
 from typing import NamedTuple
@@ -13,7 +14,9 @@ from typing import NamedTuple
 from madn.errors import IllegalMoveError, InvalidBoardError
 from madn.games.cantstop.rules import MARKERS, CantStop, pairings
 from madn.games.cantstop.turns import Markers, steps
+from madn.ranges import checked_int, checked_type, shown
 
+DICE = 4
 ENTRY = re.compile(r"([0-9]{1,2}):([0-9]{1,2}|\*)")
 
 
@@ -38,14 +41,14 @@ class Position:
     game: CantStop
 
     def __post_init__(self) -> None:
-        game = self.game
-        if {len(self.own), len(self.other), len(self.markers)} != {game.columns}:
-            raise InvalidBoardError(f"{game} has {game.columns} columns")
+        game = checked_type("game", self.game, CantStop)
+        for who in ("own", "other", "markers"):
+            if len(checked_type(who, getattr(self, who), tuple)) != game.columns:
+                raise InvalidBoardError(f"{game} has {game.columns} columns")
         for c, (x, y, m, length) in enumerate(zip(self.own, self.other, self.markers, game.lengths, strict=True)):
             name = c + 2
             for steps_up in (x, y, m):
-                if not 0 <= steps_up <= length:
-                    raise InvalidBoardError(f"column {name} has {length} steps, not {steps_up}")
+                checked_int(f"column {name}: steps", steps_up, 0, length, InvalidBoardError)
             if x == y != 0:
                 raise InvalidBoardError(f"column {name}: both players are on step {x}")
             if (x == length and y) or (y == length and (x or m)) or (x == length and m):
@@ -63,7 +66,8 @@ class Position:
     @classmethod
     def parse(cls, text: str, game: CantStop) -> "Position":
         """Read a position; `str` writes it."""
-        squares, plus, markers = text.partition("+")
+        checked_type("game", game, CantStop)
+        squares, plus, markers = checked_type("position", text, str).partition("+")
         own, slash, other = squares.partition("/")
         if not slash:
             raise InvalidBoardError(f"position {text[:60]!r}: write OWN/OTHER or OWN/OTHER+MARKERS, such as -/-")
@@ -98,7 +102,7 @@ class Position:
     def moves(self, roll: tuple[int, ...]) -> list[Move]:
         """Every legal way to play a roll of four dice; none if the turn is lost."""
         found = []
-        for pairing in pairings(die - 1 for die in roll):
+        for pairing in pairings(die - 1 for die in checked_roll(roll, self.game)):
             for step in steps(self.left, self.markers_left, pairing):
                 markers = tuple(
                     0 if left is None else length - left
@@ -115,10 +119,18 @@ class Position:
         return [c + 2 for c, (m, y) in enumerate(zip(self.markers, self.other, strict=True)) if m and m == y]
 
 
+def checked_roll(roll: Sequence[int], game: CantStop) -> tuple[int, ...]:
+    """The dice as ints; IllegalMoveError unless they are four dice of the game."""
+    if not isinstance(roll, Sequence) or len(roll) != DICE:
+        raise IllegalMoveError(f"a roll is {DICE} dice, not {shown(roll)}")
+    return tuple(checked_int("die", die, 1, game.sides, IllegalMoveError) for die in roll)
+
+
 def read_roll(text: str, game: CantStop) -> tuple[int, ...]:
     """Read four dice, written like 1123 or 1,1,2,3."""
-    dice = text.replace(",", "")
-    if not re.fullmatch(rf"[1-{game.sides}]{{4}}", dice, re.ASCII):
+    dice = checked_type("roll", text, str).replace(",", "")
+    checked_type("game", game, CantStop)
+    if not re.fullmatch(rf"[1-{game.sides}]{{{DICE}}}", dice, re.ASCII):
         raise IllegalMoveError(f"roll {text[:20]!r}: write four dice of {game.sides} sides, such as 1123")
     return tuple(map(int, dice))
 

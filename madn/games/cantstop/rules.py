@@ -14,6 +14,7 @@ from functools import cache, cached_property
 from itertools import product
 
 from madn.errors import InvalidRulesError
+from madn.ranges import checked_int
 
 MARKERS = 3
 MIN_SIDES, MAX_SIDES = 2, 6
@@ -32,16 +33,9 @@ class CantStop:
     to_win: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("sides", "shortest", "difference", "to_win"):
-            if type(getattr(self, name)) is not int:
-                raise InvalidRulesError(f"{name} must be a whole number, not {getattr(self, name)!r}")
-        if not MIN_SIDES <= self.sides <= MAX_SIDES:
-            raise InvalidRulesError(f"sides must be {MIN_SIDES} to {MAX_SIDES}, not {self.sides}")
-        if self.shortest < 1 or self.difference < 0 or self.to_win < 1:
-            raise InvalidRulesError(
-                "shortest and to_win must be at least 1 and difference at least 0, "
-                f"not {self.shortest}, {self.to_win} and {self.difference}"
-            )
+        ranges = {"sides": (MIN_SIDES, MAX_SIDES), "shortest": (1, LONGEST), "difference": (0, LONGEST)}
+        for name, (low, high) in (ranges | {"to_win": (1, 2 * MAX_SIDES - 1)}).items():
+            object.__setattr__(self, name, checked_int(name, getattr(self, name), low, high, InvalidRulesError))
         longest = self.shortest + self.difference * (self.sides - 1)
         if longest > LONGEST:
             raise InvalidRulesError(f"the longest column would have {longest} steps; at most {LONGEST} are possible")

@@ -16,11 +16,13 @@ from madn.games.cantstop.answers import Source
 from madn.games.cantstop.checkpoint import Checkpoint
 from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
+from madn.ranges import MOST_BYTES, as_int, checked_int, checked_type, shown
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
 PLAIN_CHANGE = 1e-15  # plain iteration ends when no value changes by more
 LIMIT = {NEWTON: 100, PLAIN: 250}  # iterations of a component; the counters have one byte
+MOST_POINTS = 1000  # no turn has as many
 BINS = 5  # of Table 2
 COUNTED = ("seconds", "components", "passes", "iterations", "most_iterations")
 
@@ -73,7 +75,8 @@ def needed_memory(game: CantStop, roles: int = 1) -> int:
 def check_memory(game: CantStop, roles: int = 1, memory: int | None = None) -> None:
     """Raise `ResourceError` if a game is too large for the available memory (or for `memory` bytes)."""
     what = f"{game} Can't Stop with its {game.components:,} components"
-    machine.check_memory(what, needed_memory(game, roles), memory)
+    room = None if memory is None else checked_int("memory", memory, 1, MOST_BYTES)
+    machine.check_memory(what, needed_memory(game, roles), room)
 
 
 def solve(
@@ -95,8 +98,10 @@ def solve(
     """
     if method not in LIMIT:
         raise InvalidRulesError(f"method must be {NEWTON} or {PLAIN}, not {method!r}")
-    if lanes not in {1, 8}:
-        raise InvalidRulesError(f"lanes must be 1 or 8, not {lanes}")
+    if as_int(lanes) not in {1, 8}:
+        raise InvalidRulesError(f"lanes must be 1 or 8, not {shown(lanes)}")
+    checked_type("game", game, CantStop)
+    rule = None if rule is None else checked_int("rule", rule, 0, MOST_POINTS)
     roles = 1 if rule is None else 2
     check_memory(game, roles, memory)
     numbering = Numbering(game)

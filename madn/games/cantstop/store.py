@@ -18,6 +18,7 @@ from madn.games.cantstop.numbering import Array, Numbering
 from madn.games.cantstop.rules import CantStop
 from madn.games.cantstop.solver import Solution, needed_memory
 from madn.machine import versions
+from madn.ranges import checked_type
 from madn.store import zstd
 from madn.store.catalogue import CatalogueFile, check_filled, check_frames, check_numbers
 from madn.store.encoders import Contents, EncodedBlock, Row
@@ -43,7 +44,7 @@ SCHEMA = Schema("cantstop", 1, 1, TABLES, {})
 
 def write_database(path: str | os.PathLike[str], solution: Solution, *, level: int = 3, threads: int = 2) -> None:
     """Write a solution as a database at `path`, replacing any there."""
-    if solution.rule is not None:
+    if checked_type("solution", solution, Solution).rule is not None:
         raise InvalidRulesError("a database holds the best play of both players, not the rule of 28")
     values = solution.values[0]
     with open_writer(path, Encoder(solution.game, level), threads=threads, block_positions=BLOCK) as writer:
@@ -57,7 +58,7 @@ class Encoder:
     schema = SCHEMA
 
     def __init__(self, game: CantStop, level: int) -> None:
-        self.game, self.level = game, level
+        self.game, self.level = game, zstd.checked_level(level)
 
     @property
     def task(self) -> dict[str, Any]:

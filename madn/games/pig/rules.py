@@ -5,6 +5,7 @@ from typing import Literal, get_args
 
 from madn.errors import InvalidBoardError, InvalidRulesError
 from madn.games.pig._pig import LIMITS
+from madn.ranges import checked_int, shown
 
 Variant = Literal["classic", "exact", "difference"]
 
@@ -28,13 +29,10 @@ class Pig:
 
     def __post_init__(self) -> None:
         for name, low, high in (("target", 2, MOST_TARGET), ("faces", 2, MOST_FACES), ("losing_face", 1, self.faces)):
-            value, words = getattr(self, name), name.replace("_", " ")
-            if type(value) is not int:
-                raise InvalidRulesError(f"{words} must be a whole number, not {value!r}")
-            if not low <= value <= high:
-                raise InvalidRulesError(f"{words} must be {low} to {high}, not {value}")
-        if self.variant not in get_args(Variant):
-            raise InvalidRulesError(f"variant must be one of {', '.join(get_args(Variant))}, not {self.variant!r}")
+            value = checked_int(name.replace("_", " "), getattr(self, name), low, high, InvalidRulesError)
+            object.__setattr__(self, name, value)
+        if not isinstance(self.variant, str) or self.variant not in get_args(Variant):
+            raise InvalidRulesError(f"variant must be one of {', '.join(get_args(Variant))}, not {shown(self.variant)}")
 
     @property
     def states(self) -> int:
@@ -63,14 +61,11 @@ class Pig:
 
     def check_state(self, own: int, other: int, turn: int) -> None:
         """Raise `InvalidBoardError` unless these can be the scores and the turn score of the player to roll."""
-        for name, value in (("own score", own), ("other score", other)):
-            if not 0 <= value < self.target:
-                raise InvalidBoardError(
-                    f"state {own},{other},{turn}: {name} must be 0 to {self.target - 1}, not {value}"
-                )
+        state = f"state {','.join(map(shown, (own, other, turn)))}"
+        for name, value in (("own", own), ("other", other)):
+            checked_int(f"{state}: {name} score", value, 0, self.target - 1, InvalidBoardError)
         last = self.target if self.variant == "exact" else self.target + self.faces - 1
-        if not 0 <= turn <= last - own:
-            raise InvalidBoardError(f"state {own},{other},{turn}: turn score must be 0 to {last - own}, not {turn}")
+        checked_int(f"{state}: turn score", turn, 0, last - own, InvalidBoardError)
 
 
 WUBBEL = Pig(target=50, losing_face=6)

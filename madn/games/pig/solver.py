@@ -14,6 +14,7 @@ from madn.errors import RulesMismatchError
 from madn.games.pig._pig import Kernel
 from madn.games.pig.rules import Pig
 from madn.games.pig.strategy import Strategy
+from madn.ranges import checked_type
 
 Action = Literal["roll", "hold"]
 Progress = Callable[[float, str], None]
@@ -118,8 +119,8 @@ class Solution:
 def solve(game: Pig, threads: int | None = None, progress: Progress | None = None) -> Solution:
     """Solve a game: the optimal play of both players."""
     began = time.perf_counter()
-    threads = _threads(game, threads)
     kernel, n = _kernel(game), game.target
+    threads = _threads(game, threads)
     values, after = np.zeros((2, n, n))
     for wave in range(kernel.waves - 1, -1, -1):
         kernel.solve(values, after, wave, threads)
@@ -165,7 +166,7 @@ class Duel:
 
 def duel(first: Strategy, second: Strategy, threads: int | None = None) -> Duel:
     """What the first strategy is worth against the second at every pair of scores: computed, not simulated."""
-    if first.game != second.game:
+    if checked_type("first", first, Strategy).game != checked_type("second", second, Strategy).game:
         raise RulesMismatchError(f"the strategies are for different games: {first.game} and {second.game}")
     game = first.game
     values, waiting = _meet(first, second, (1, 0, 0), threads)
@@ -178,7 +179,7 @@ def duel(first: Strategy, second: Strategy, threads: int | None = None) -> Duel:
 
 def best_response(strategy: Strategy, threads: int | None = None) -> Strategy:
     """The strategy that does best against this one, from every state."""
-    _, waiting = _meet(None, strategy, (1, 0, 0), threads)
+    _, waiting = _meet(None, checked_type("strategy", strategy, Strategy), (1, 0, 0), threads)
     return _greedy(strategy.game, None, waiting, _threads(strategy.game, threads))
 
 
@@ -211,8 +212,12 @@ def _greedy(game: Pig, values: Values | None, after: Values, threads: int) -> St
     return Strategy(game, bits)
 
 
-@lru_cache(maxsize=8)
 def _kernel(game: Pig) -> Kernel:
+    return _kernel_of(checked_type("game", game, Pig))
+
+
+@lru_cache(maxsize=8)
+def _kernel_of(game: Pig) -> Kernel:
     dead = set(game.dead_scores())
     flags = [score in dead for score in range(game.target)]
     exact, paid = game.variant == "exact", game.variant == "difference"

@@ -5,8 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from madn.errors import InvalidRulesError
+from madn.errors import InvalidRulesError, InvalidTypeError
 from madn.games.pig.rules import Pig
+from madn.ranges import checked_type, shown
 
 
 class Strategy:
@@ -14,8 +15,9 @@ class Strategy:
 
     def __init__(self, game: Pig, bits: NDArray[np.uint8]) -> None:
         """`bits[own, other]` has a bit for each turn score t, the lowest first: set if the player holds."""
-        shape = (game.target, game.target, (game.target + 7) // 8)
-        if bits.shape != shape or bits.dtype != np.uint8:
+        n = checked_type("game", game, Pig).target
+        shape = (n, n, (n + 7) // 8)
+        if checked_type("bits", bits, np.ndarray).shape != shape or bits.dtype != np.uint8:
             raise InvalidRulesError(f"bits: expected uint8 of shape {shape}, found {bits.dtype} of shape {bits.shape}")
         self.game = game
         self.bits = np.ascontiguousarray(bits)
@@ -45,6 +47,7 @@ class Strategy:
 
     def decisions(self, own: int, other: int) -> NDArray[np.bool_]:
         """Whether the player holds with 0, 1, 2, ... points in hand, up to one point before the target."""
+        self.game.check_state(own, other, 0)
         bits = np.unpackbits(self.bits[own, other], bitorder="little")[: self.game.target - own].astype(bool)
         bits[0] = False
         return bits
@@ -66,10 +69,11 @@ class Strategy:
 
 
 def _spread(game: Pig, values: ArrayLike, axes: int) -> NDArray[np.generic]:
-    array = np.asarray(values)
+    shape = (checked_type("game", game, Pig).target,) * axes
     try:
-        return np.broadcast_to(array, (game.target,) * axes)
+        array = np.asarray(values)
+        if array.dtype.kind not in "biuf" or np.isnan(array).any():
+            raise InvalidTypeError(f"expected numbers, found {shown(values)}")
+        return np.broadcast_to(array, shape)
     except ValueError:
-        raise InvalidRulesError(
-            f"expected a shape that broadcasts to {(game.target,) * axes}, found {array.shape}"
-        ) from None
+        raise InvalidRulesError(f"expected a shape that broadcasts to {shape}, found {shown(values)}") from None

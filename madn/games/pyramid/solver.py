@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn import machine
-from madn.errors import InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
+from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRulesError, MissingBlockError, ResourceError
 from madn.games.pyramid._pyramid import MAX_TIERS, PADDING, Blocks, bounds
+from madn.ranges import as_int, checked_int, checked_type, shown
 
 State = tuple[int, ...]
 Progress = Callable[[float, str], None]
 
-MIN_TIERS = 2
+MIN_TIERS, MOST_TIERS = 2, 100  # of games that can be named; memory ends before
+MOST_RUNS = 99_999
 BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
 CHUNK = 1 << 16  # blocks between two checks for Ctrl-C
 NUMBERING = 0.3  # share of the time that the numbering takes
@@ -47,19 +49,17 @@ def start(tiers: int) -> State:
 
 def limit(tiers: int) -> int:
     """L of the paper: W of the state with one bar, half of all bars; nobody who wins needs more turns."""
-    return tiers * (tiers + 1) // 4
+    return check_tiers(tiers) * (tiers + 1) // 4
 
 
 def check_tiers(tiers: int) -> int:
     """Return the number of tiers, or raise InvalidRulesError if there is no such game."""
-    if tiers < MIN_TIERS:
-        raise InvalidRulesError(f"tiers must be at least {MIN_TIERS}, not {tiers}")
-    return tiers
+    return checked_int("tiers", tiers, MIN_TIERS, MOST_TIERS, InvalidRulesError)
 
 
 def parse_state(text: str, tiers: int) -> State:
     """Read a state such as 1,1,0,1,0: the number of runs of 1 bar, of 2 bars, and so on."""
-    parts = text.split(",")
+    parts = checked_type("state", text, str).split(",")
     if len(parts) != check_tiers(tiers):
         raise InvalidBoardError(f"state '{text}': expected {tiers} numbers for {tiers} tiers, found {len(parts)}")
     for part in parts:
@@ -70,17 +70,29 @@ def parse_state(text: str, tiers: int) -> State:
 
 def state_text(state: State) -> str:
     """The text of a state that `parse_state` reads."""
-    return ",".join(map(str, state))
+    return ",".join(map(str, checked_state(state)))
+
+
+def checked_state(state: Sequence[int]) -> State:
+    """The state as a tuple of ints; InvalidBoardError if it is not one of any game."""
+    try:
+        runs = [as_int(number) for number in state]
+    except TypeError:
+        runs = []
+    numbers = tuple(number for number in runs if number is not None and 0 <= number <= MOST_RUNS)
+    if not numbers or len(numbers) < len(runs):
+        raise InvalidBoardError(f"state {shown(state)}: expected numbers of runs, each 0 to {MOST_RUNS}")
+    return numbers
 
 
 def bars(state: State) -> int:
     """The number of bars that are left."""
-    return sum(length * runs for length, runs in enumerate(state, 1))
+    return sum(length * runs for length, runs in enumerate(checked_state(state), 1))
 
 
 def is_final(state: State) -> bool:
     """Whether one bar is left: the player to move has lost."""
-    return state[0] == 1 and not any(state[1:])
+    return checked_state(state)[0] == 1 and not any(state[1:])
 
 
 def actions(state: State) -> list[Action]:
@@ -103,9 +115,15 @@ def actions(state: State) -> list[Action]:
 
 def after(state: State, action: Action) -> State:
     """g(x, u): the state that the other player sees."""
-    runs = list(state)
-    runs[action.run - 1] -= 1
-    for left in (action.first - 1, action.run - action.last):
+    runs = list(checked_state(state))
+    run, first, last = checked_type("action", action, Action)
+    run = checked_int("run", run, 1, len(runs), IllegalMoveError)
+    last = checked_int("last", last, 1, run, IllegalMoveError)
+    first = checked_int("first", first, 1, last, IllegalMoveError)
+    if not runs[run - 1]:
+        raise IllegalMoveError(f"action {action}: state '{state_text(state)}' has no run of {run} bars")
+    runs[run - 1] -= 1
+    for left in (first - 1, run - last):
         if left:
             runs[left - 1] += 1
     return tuple(runs)
@@ -128,7 +146,7 @@ class Numbering:
     @classmethod
     def of(cls, tiers: int) -> "Numbering":
         """Count the vectors of a game."""
-        room = bounds(tiers)[1].astype(np.int64)
+        room = bounds(check_tiers(tiers))[1].astype(np.int64)
         C, U = room.shape[1], int(room.max()) + tiers + 3
         fits = np.arange(U) <= room[:, :, None]  # [k][c][u]: whether c runs of k bars and more may take room u
         small = np.ones((C, U), np.int64)  # by c and u of the longer runs: ways to add single bars and runs of two
@@ -187,7 +205,7 @@ class Solution:
 
     def find(self, state: Sequence[int]) -> tuple[int, int]:
         """The level of a state and its number there; InvalidBoardError if it cannot come up in this game."""
-        place = self._blocks.find(state)
+        place = self._blocks.find(checked_state(state))
         if place is None or not any(state):
             raise InvalidBoardError(
                 f"state '{state_text(tuple(state))}' cannot come up in a game of {self.tiers} tiers"
@@ -267,6 +285,6 @@ def solve(
         left -= numbering.counts[level]
         progress(NUMBERING * (1 - left / blocks.candidates), "numbering")
     solution = Solution(blocks, sizes, workers)
-    solution._run(solution.find(until or start(tiers))[0], keep, progress)
+    solution._run(solution.find(start(tiers) if until is None else until)[0], keep, progress)
     solution.seconds = time.perf_counter() - began
     return solution

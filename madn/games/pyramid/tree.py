@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from madn.errors import ResourceError
 from madn.games.pyramid.solver import Action, Solution, State, actions, after, is_final, state_text
+from madn.ranges import checked_int, checked_type
 
 MOST_TURNS = 3000
 
@@ -35,6 +36,11 @@ class Strategy:
     turns: list[tuple[Action | None, Turn]]
 
 
+def checked_depth(depth: int) -> int:
+    """The depth of a tree as an int; InvalidNumberError if there is no such depth."""
+    return checked_int("depth", depth, 1, MOST_TURNS)
+
+
 def strategy(solution: Solution, state: State, depth: int | None = None) -> Strategy:
     """The strategy of the winner from a state, for at most `depth` turns of his; all values must have been kept.
 
@@ -59,7 +65,8 @@ def strategy(solution: Solution, state: State, depth: int | None = None) -> Stra
             here.replies = [(reply, turn(after(here.after, reply), left - 1)) for reply in actions(here.after)]
         return here
 
-    most = solution.limit if depth is None else depth
+    checked_type("solution", solution, Solution)
+    most = solution.limit if depth is None else checked_depth(depth)
     if solution.wins(state):
         return Strategy(state, [(None, turn(state, most))])
     return Strategy(state, [(action, turn(after(state, action), most)) for action in actions(state)])
@@ -67,7 +74,7 @@ def strategy(solution: Solution, state: State, depth: int | None = None) -> Stra
 
 def as_text(tree: Strategy) -> str:
     """One line for each turn: what the loser marks and leaves, then what the winner marks and leaves."""
-    lines = [state_text(tree.state)]
+    lines = [state_text(checked_type("tree", tree, Strategy).state)]
 
     def walk(turns: list[tuple[Action | None, Turn]], indent: str) -> None:
         for number, (reply, turn) in enumerate(turns, 1):
@@ -91,7 +98,7 @@ def as_svg(tree: Strategy) -> str:
 
     A box is dashed if what follows is not drawn there: because it is elsewhere in the tree, or deeper than asked for.
     """
-    width = CHARACTER * max(len(state_text(tree.state)), 9) + 20
+    width = CHARACTER * max(len(state_text(checked_type("tree", tree, Strategy).state)), 9) + 20
     step = width + GAP
     shapes: list[str] = []
     lines: list[str] = []

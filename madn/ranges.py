@@ -1,0 +1,66 @@
+"""The one check of what a user can give, in Python or as an option: a number and its range, or an object of a class."""
+
+from operator import index
+from typing import TypeVar
+
+from madn.errors import InvalidNumberError, InvalidTypeError, MadnError
+
+MOST_BYTES = 2**63 - 1
+MOST_SEED = 2**64 - 1
+
+Kind = TypeVar("Kind")
+
+
+def checked_int(name: str, value: object, low: int, high: int, error: type[MadnError] = InvalidNumberError) -> int:
+    """A whole number from `low` to `high` as an int, or an error that names it and its range."""
+    number = as_int(value)
+    if number is None:
+        raise error(f"{name} must be a whole number, not {shown(value)}")
+    if not low <= number <= high:
+        raise error(f"{name} must be {low} to {high}, not {shown(number)}")
+    return number
+
+
+def checked_float(name: str, value: object, low: float, high: float, error: type[MadnError]) -> float:
+    """A number from `low` to `high` as a float, or an error that names it and its range."""
+    try:
+        number = None if isinstance(value, bool | str) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or not low <= number <= high:
+        raise error(f"{name} must be a number from {low:g} to {high:g}, not {shown(value)}")
+    return number
+
+
+def checked_seed(seed: object) -> int:
+    """The seed of random numbers as an int."""
+    return checked_int("seed", seed, 0, MOST_SEED)
+
+
+def checked_type(name: str, value: object, kind: type[Kind]) -> Kind:
+    """An object of a class, or an error that names it."""
+    if not isinstance(value, kind):
+        raise InvalidTypeError(f"{name} must be {kind.__name__}, not {shown(value)}")
+    return value
+
+
+def as_int(value: object) -> int | None:
+    """The number as an int, or None if it is not a whole number; True and False are not numbers here."""
+    if type(value) is int:
+        return value
+    try:
+        return None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def shown(thing: object) -> str:
+    """What was given, for a message: quoted, on one line, at most 40 characters of it."""
+    if isinstance(thing, int) and thing.bit_length() > 64:
+        return f"a number of {thing.bit_length()} bits"
+    try:
+        text = repr(thing[:60] if isinstance(thing, str) else thing)
+    except ValueError:  # with a number in it that has too many digits to be written
+        text = f"a {type(thing).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= 40 else text[:37] + "..."
