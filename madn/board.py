@@ -99,7 +99,7 @@ class Board:
 
     @classmethod
     def start(cls, rules: Rules = STANDARD) -> "Board":
-        """The starting position: one piece of each side on its A-square unless all start in the box, as the others do."""
+        """The starting position: one piece of each side on its A-square, or none by house rule; the others in the box."""
         side = () if rules.start_in_box else (0,)
         return cls(side, side, rules)
 
@@ -158,8 +158,16 @@ class Board:
         return moves or (Move.PASS,)
 
     def roll_weights(self) -> tuple[int, ...]:
-        """How often each roll from 1 to 6 comes up here, relative to the others; `Rules.roll_weights` says when it matters."""
-        return self.rules.roll_weights([self.legal_moves(roll) != (Move.PASS,) for roll in ROLLS])
+        """How often each roll comes up, relative to the others; they differ only where there are three tries for a 6."""
+        return self.rules.roll_weights(self._playable())
+
+    @property
+    def tries(self) -> int:
+        """How often the side to move may roll for a 6: 1 or, with `three_rolls`, 3. The last roll counts."""
+        return self.rules.tries(self._playable()) if self.rules.three_rolls else 1
+
+    def _playable(self) -> list[bool]:
+        return [self.legal_moves(roll) not in ((), (Move.PASS,)) for roll in ROLLS]
 
     def _may_go(self, start: int, end: int) -> bool:
         """Whether a piece may go so far: not past the last square, not onto an own piece."""

@@ -104,13 +104,16 @@ class Rules:
     def roll_weights(self, playable: Sequence[bool]) -> tuple[int, ...]:
         """How often each roll comes up, relative to the others, for a side that has a move for the `playable` ones.
 
-        With `three_rolls`, a side that can only wait for a 6 ends its turn with the first 6 of three rolls, or with the
-        last of three others: that last roll is the one meant here.
+        A side that may try several times for a 6 ends its turn with the first 6, or with its last roll: that is the
+        roll meant here.
         """
-        if not self.three_rolls or list(playable) != [roll == DIE for roll in ROLLS]:
-            return (1,) * len(playable)
-        other = (DIE - 1) ** (TRIES - 1)  # ways to end with one certain number below 6, of DIE ** TRIES
-        return (*[other] * (DIE - 1), DIE**TRIES - (DIE - 1) * other)
+        tries = self.tries(playable)
+        other = (DIE - 1) ** (tries - 1)  # ways to end with one certain number below 6, of DIE ** tries
+        return (*[other] * (DIE - 1), DIE**tries - (DIE - 1) * other)
+
+    def tries(self, playable: Sequence[bool]) -> int:
+        """How often a side may roll for a 6: three times with `three_rolls`, if it has a move for a 6 only."""
+        return TRIES if self.three_rolls and list(playable) == [roll == DIE for roll in ROLLS] else 1
 
     def turn(self, playable: Sequence[bool]) -> Turn:
         """The turn of a side that has a legal move for these of the six rolls."""

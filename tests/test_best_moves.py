@@ -285,7 +285,8 @@ def test_a_window_of_seven_strips_is_enough() -> None:
 def test_what_does_not_fit_is_refused(kernel: str) -> None:
     it = game(Rules(2, 8), FIXED32).census(1, 0)
     n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
-    good: list[Any] = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, None, masks, 0, n, 1.0, 1]
+    tables = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, it.lands, masks]
+    good: list[Any] = [*tables, 0, n, 1.0, 1]
 
     def refused(text: str, **changes: object) -> None:
         names = [

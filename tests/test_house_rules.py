@@ -46,6 +46,7 @@ def test_three_rolls_for_a_six() -> None:
     for text in ("b/0", "41/3,5", "b/b"):
         assert Board.parse(text, rules).roll_weights() == (25, 25, 25, 25, 25, 91), text
         assert Board.parse(text, Rules(2)).roll_weights() == (1,) * 6
+        assert (Board.parse(text, rules).tries, Board.parse(text, Rules(2)).tries) == (3, 1)
     assert rules.turn([False] * 5 + [True]) == (216, 91, 125, 0)
     for text in ("0/b", "40/b", "3,41/b", "5,6/7"):  # a piece that can move with another roll
         assert Board.parse(text, rules).roll_weights() == (1,) * 6, text
@@ -58,7 +59,7 @@ def test_three_rolls_for_a_six() -> None:
 
 def test_no_jumping_in_the_finish_zone() -> None:
     rules = Rules(4, no_jumping=True)
-    assert moves("37,40/0", 4, rules) == "pass" and moves("37,40/0", 4, Rules(4)) == "37-41"
+    assert (moves("37,40/0", 4, rules), moves("37,40/0", 4, Rules(4))) == ("pass", "37-41")
     assert moves("37,40/0", 1, rules) == "37-38 40-41"
     assert moves("40,41/0", 2, rules) == "41-43", "40 would jump over 41"
     assert moves("10,12/0", 3, rules) == "10-13 12-15", "on the main field jumping stays allowed"
@@ -68,7 +69,7 @@ def test_no_jumping_in_the_finish_zone() -> None:
 
 def test_a_capture_is_a_duty() -> None:
     rules = Rules(2, must_capture=True)
-    assert moves("3,17/1", 4, rules) == "17x21" and moves("3,17/1", 4, Rules(2)) == "3-7 17x21"
+    assert (moves("3,17/1", 4, rules), moves("3,17/1", 4, Rules(2))) == ("17x21", "3-7 17x21")
     assert moves("3,17/0", 4, rules) == "3-7 17-21", "nothing to capture"
     assert moves("4,17/1,4", 4, rules) == "17x21"
     assert moves("0/24", 4, rules) == "0x4"
@@ -137,7 +138,7 @@ def test_solved_stored_and_answered(rules: Rules, tmp_path: Path) -> None:
     for name, residual in (("db", 1e-14), ("best", None), ("policy", None), ("rounded", 2e-3)):
         report = verify_database(tmp_path / name, deep=True)
         assert report.ok
-        assert residual is None or report.residual is not None and report.residual < residual
+        assert residual is None or (report.residual is not None and report.residual < residual)
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 8, **chosen) for chosen in COMBINATIONS[::3]], ids=str)
@@ -152,8 +153,9 @@ def test_players_exactly_and_in_games(rules: Rules, tmp_path: Path) -> None:
             assert simulate(first, second, start, 20_000, seed=3).agrees(exact)
             for number in range(15):
                 plies = [(ply.roll, ply.move) for ply in play_game(first, second, start, 7, number).plies]
-                one, two = compiled(first, rules), compiled(second, rules)
-                assert one is not None and two is not None
+                one, two = (compiled(player, rules) for player in (first, second))
+                assert one is not None
+                assert two is not None
                 assert kernel.play_one(one, two, *start.masks, 7, number) == [
                     (roll, -1 if move.start is None else move.start, -1 if move.end is None else move.end)
                     for roll, move in plies

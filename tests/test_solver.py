@@ -88,7 +88,7 @@ def test_within_1e_12_of_the_exact_fractions(rules: Rules) -> None:
     assert np.abs(values_of(solve(make_plan(rules))) - exact).max() < 1e-12
 
 
-@pytest.mark.parametrize("rules", [Rules(1), Rules(1, 26), Rules(2, 12), Rules(3, 10), Rules(4, 8), Rules.house(4, 8)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(1), Rules(2, 12), Rules(3, 10), Rules(4, 8), Rules.house(4, 8)], ids=str)
 def test_methods_agree(rules: Rules) -> None:
     """Two algorithms with nothing in common but the rule of movement."""
     ours, theirs = solve(make_plan(rules)), solve(make_plan(rules, method="thesis", tolerance=1e-14))

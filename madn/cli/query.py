@@ -125,7 +125,7 @@ def analyse(db: str, board: str, as_json: bool) -> None:
             {"roll": r.roll, "move": str(r.moves[0].move), "win": r.win, "moves": list(map(_fields, r.moves))}
             for r in analysis.rolls
         ]
-        print_json({"board": board, "win": analysis.win, "rolls": rolls})
+        print_json({"board": board, "win": analysis.win, "tries": analysis.board.tries, "rolls": rolls})
         return
     click.echo(analysis.board.ascii())
     if analysis.win is None:
@@ -133,9 +133,12 @@ def analyse(db: str, board: str, as_json: bool) -> None:
     else:
         click.echo(f"\nThe side to move wins {percent(analysis.win)} of the time.")
     if analysis.rolls:
+        words, rolls = {roll.roll: str(roll.roll) for roll in analysis.rolls}, analysis.rolls
+        if analysis.board.tries > 1:
+            words, rolls = {1: "no 6 in three rolls", 6: "a 6 in three rolls"}, (rolls[0], rolls[-1])
         rows = [
-            (r.roll, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
-            for r in analysis.rolls
+            (words[r.roll], r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
+            for r in rolls
         ]
         click.echo("\n" + columns([("roll", "best move", "wins", "other moves"), *rows], right=[0, 2]))
 

@@ -5,7 +5,7 @@ import { BoardView } from "./board.js";
 import { smallDie } from "./dice.js";
 import { moveButtons } from "./moves.js";
 import { Play } from "./play.js";
-import { after, finished, Impossible, opponent, put, read, startingPosition, write } from "./position.js";
+import { after, finished, HOUSE_RULES, Impossible, opponent, put, read, startingPosition, write } from "./position.js";
 import { percent, say, switchLanguage, translate, whole } from "./words.js";
 
 const get = (id) => document.getElementById(id);
@@ -15,7 +15,7 @@ class Table {
   constructor(source, layout, rules) {
     this.source = source;
     this.rules = rules;
-    this.position = startingPosition();
+    this.position = startingPosition(rules);
     this.selected = null; // the place of the piece that was taken
     this.facts = null;
     this.view = new BoardView(get("board"), layout, rules, {
@@ -156,13 +156,15 @@ class Table {
       get("win").replaceChildren(...winText(this.winner ?? position.turn, this.winner ? 1 : facts.win, this.winner));
     }
     if (!facts.rolls.length) get("rolls").textContent = say("overNoMoves");
-    for (const { roll, moves } of facts.rolls) {
+    const single = facts.tries === 1;
+    for (const { roll, moves } of single ? facts.rolls : facts.rolls.filter(({ roll }) => roll === 1 || roll === 6)) {
       const row = document.createElement("section");
       row.className = "roll";
       row.dataset.roll = roll;
-      row.setAttribute("aria-label", say("rollOf", { roll }));
+      const told = single ? say("rollOf", { roll }) : say(roll === 6 ? "sixInTries" : "noSix", { tries: facts.tries });
+      row.setAttribute("aria-label", told);
       const play = (move) => this.go(after(position, move, roll, this.rules));
-      row.append(smallDie(roll), moveButtons(moves, { play, look: (move) => this.mark(move) }));
+      row.append(single ? smallDie(roll) : told, moveButtons(moves, { play, look: (move) => this.mark(move) }));
       get("rolls").append(row);
     }
   }
@@ -187,7 +189,7 @@ function link(position) {
 function addressed(rules) {
   const given = new URLSearchParams(location.search);
   const turn = given.get("turn") === "black" ? "black" : "red";
-  return given.has("board") ? read(given.get("board"), turn, rules) : startingPosition();
+  return given.has("board") ? read(given.get("board"), turn, rules) : startingPosition(rules);
 }
 
 function openTab(name) {
@@ -212,7 +214,8 @@ async function begin() {
 
   const describe = () => {
     const word = rules.pieces === 1 ? "gameOf1" : "gameOf";
-    get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(database.positions) });
+    const house = HOUSE_RULES.filter((rule) => rules[rule]).map((rule) => `, ${say(rule)}`);
+    get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(database.positions) }) + house.join("");
     get("language").textContent = say("other");
     get("language").lang = say("otherCode");
   };
@@ -220,7 +223,7 @@ async function begin() {
     try {
       table.explore(addressed(rules));
     } catch (error) {
-      table.explore(startingPosition());
+      table.explore(startingPosition(rules));
       table.fail(error);
     }
   };
@@ -248,7 +251,7 @@ async function begin() {
     event.preventDefault();
     ask(() => table.go(read(get("text").value, table.position.turn, rules)));
   });
-  get("start").addEventListener("click", () => table.go(startingPosition()));
+  get("start").addEventListener("click", () => table.go(startingPosition(rules)));
   get("clear").addEventListener("click", () => table.go({ red: [], black: [], turn: table.position.turn }));
   get("swap").addEventListener("click", () => table.go({ ...table.position, turn: opponent(table.position.turn) }));
   get("copy").addEventListener("click", async () => {
