@@ -18,6 +18,7 @@ from madn import CorruptBlockError, ResourceError, Rules
 from madn.cli import main
 from madn.errors import OutputError, PlanError
 from madn.solver import make_plan, scratch_directory, solve
+from madn.solver.figures import read_figures, write_figures
 from madn.solver.footprint import component_positions
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.plan import BASE_MEMORY
@@ -137,11 +138,16 @@ def test_kill_9_at_random_moments(tmp_path: Path) -> None:
     game = ["solve", "--pieces", "3", "--squares", f"{rules.squares}", "--tolerance", f"{tolerance}", "--json"]
     limit = make_plan(rules, tolerance=tolerance, scratch=str(scratch), memory=BASE_MEMORY + 1).memory_bytes
     assert main([*game, "--out", str(plain), "--scratch", str(tmp_path / "other")]) == 0
-    args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--resume", "--memory", f"{limit}"]
+    args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--memory", f"{limit}"]
+
+    def command() -> list[str]:
+        resume = ["--resume"] if (scratch / "plan.json").exists() else []
+        return [sys.executable, "-c", WORKER, *args, *resume]
+
     moments = random.Random(7)
     kills, longest, most = 0, *((15.0, 40.0) if whole else (1.0, 3.0))
     while kills < 20:
-        worker = subprocess.Popen([sys.executable, "-c", WORKER, *args], stdout=subprocess.PIPE, text=True)
+        worker = subprocess.Popen(command(), stdout=subprocess.PIPE, text=True)
         assert worker.stdout
         assert worker.stdout.readline() == "ready\n"
         try:
@@ -157,7 +163,7 @@ def test_kill_9_at_random_moments(tmp_path: Path) -> None:
             _same_values(plain, disturbed)
             longest = max(0.2, longest / 2)
         worker.communicate()
-    assert subprocess.run([sys.executable, "-c", WORKER, *args], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    assert subprocess.run(command(), stdout=subprocess.DEVNULL, check=False).returncode == 0
     _same_values(plain, disturbed)
     assert os.listdir(scratch) == []
 
@@ -169,7 +175,7 @@ def test_a_stop_after_the_last_component_loses_nothing(
     """Stopped before either database is in its place, between the two, and before the scratch directory is empty."""
     out, policy, scratch = (tmp_path / name for name in ("db", "policy", "scratch"))
     args = ["solve", "--pieces", "2", "--squares", "10", "--out", str(out), "--policy", str(policy)]
-    args += ["--scratch", str(scratch), "--resume", "--json"]
+    args += ["--scratch", str(scratch), "--json"]
     publish = DatabaseWriter.publish
 
     def half_cleared(self: Scratch) -> None:
@@ -188,7 +194,7 @@ def test_a_stop_after_the_last_component_loses_nothing(
         assert main(args) == 130
     assert out.exists() == (step != "values")
     capsys.readouterr()
-    assert main(args) == 0
+    assert main([*args, "--resume"]) == 0
     assert json.loads(capsys.readouterr().out)["start"] == solve(make_plan(Rules(2, 10))).start
     assert verify_database(out, deep=True).ok
     assert verify_database(policy).ok
@@ -225,29 +231,28 @@ def begun(tmp_path: Path) -> Path:
 
 def test_work_that_was_begun_is_not_overwritten(begun: Path) -> None:
     before = sorted(begun.iterdir())
-    with pytest.raises(ResourceError, match="--resume goes on"):
+    with pytest.raises(OutputError, match="holds work that was begun"):
         solve_on_disk(disk_plan(Rules(2, 10), begun))
     assert sorted(begun.iterdir()) == before
 
 
 def test_work_of_other_rules_is_refused(begun: Path) -> None:
-    with pytest.raises(ResourceError, match="another solve, with squares 10 instead of 12"):
+    with pytest.raises(OutputError, match="another solve, with squares 10 instead of 12"):
         solve_on_disk(disk_plan(Rules(2, 12), begun, resume=True))
-    with pytest.raises(ResourceError, match="another solve, with tolerance 1e-15 instead of 1e-09"):
+    with pytest.raises(OutputError, match="another solve, with tolerance 1e-15 instead of 1e-09"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True, tolerance=1e-9))
 
 
 def test_work_of_another_version_is_refused(begun: Path) -> None:
-    task = json.loads((begun / "plan.json").read_text())
-    (begun / "plan.json").write_text(json.dumps({**task, "format": 99}))
-    with pytest.raises(ResourceError, match="another version"):
+    write_figures(begun / "plan.json", "", {**(read_figures(begun / "plan.json", "") or {}), "format": 99})
+    with pytest.raises(OutputError, match="another version"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
 
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(ResourceError, match=r"holds 'letter.txt'"):
-        solve_on_disk(disk_plan(Rules(2, 8), tmp_path, resume=True))
+    with pytest.raises(OutputError, match=r"holds 'letter.txt'"):
+        solve_on_disk(disk_plan(Rules(2, 8), tmp_path))
     with pytest.raises(OutputError, match="not a directory for scratch files"):
         solve_on_disk(disk_plan(Rules(2, 8), tmp_path / "letter.txt"))
 
@@ -274,20 +279,22 @@ def test_files_that_were_cut_off_or_changed_are_noticed(begun: Path, suffix: str
 def test_the_strips_are_enough_to_go_on(begun: Path, lost: bool) -> None:
     """Killed between the end of a sweep that may be the last and the writing of its checkpoint."""
     (path,) = begun.glob("*.state")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "after_capture": None}))
+    plan = disk_plan(Rules(2, 10), begun, resume=True)
+    with scratch_directory(plan) as scratch:
+        write_figures(path, scratch.task, {**(read_figures(path, scratch.task) or {}), "after_capture": None})
     (captures,) = begun.glob("*.captures?")
     captures.unlink()
     if lost:
         path.unlink()  # then the component is begun again
-    outside = solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
+    outside = solve_on_disk(plan)
     inside = solve(make_plan(Rules(2, 10)))
     assert (outside.win, outside.updates, outside.extremes()) == (inside.win, inside.updates, inside.extremes())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")
 def test_two_solvers_do_not_share_a_directory(tmp_path: Path) -> None:
-    plan = disk_plan(Rules(2, 8), tmp_path, resume=True)
-    with scratch_directory(plan) as scratch:
+    with scratch_directory(disk_plan(Rules(2, 8), tmp_path)) as scratch:
+        plan = disk_plan(Rules(2, 8), tmp_path, resume=True)
         solution = solve(plan, scratch=scratch)
         with pytest.raises(ResourceError, match="another solve is at work"):
             solve_on_disk(plan)

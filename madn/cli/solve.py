@@ -104,7 +104,7 @@ def solve(
     from madn.solving import prepare
 
     job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
-    click.echo(columns(_plan_rows(job.plan)) + "\n", err=as_json)
+    click.echo(columns(_plan_rows(job.plan)) + "\n", err=True)  # standard output stays empty if the solve fails
     with ProgressBar("solving") as bar:
         result = job.run(bar)
     if as_json:
