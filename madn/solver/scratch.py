@@ -84,6 +84,7 @@ class Scratch:
         self.pairs = plan.pairs
         self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
         self._tilings: dict[Pair, Tiling] = {}
+        self._delivered: set[Pair] = set()
         self.finished: Any = None  # what `finish` noted in an earlier run
         work = {"for": plan.board, "census": plan.census, **databases, **plan.task()}
         self.task = task_digest(work)
@@ -147,16 +148,16 @@ class Scratch:
     def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
         """Note that a component was delivered; remove the values that nothing needs any more."""
         write_figures(self.path(pair, "stored"), self.task, counted)
+        self._delivered.add(pair)
         for other in self.pairs:
-            needing = users(self.plan.rules, other, self.pairs)
-            if all(self.stored(user) is not None for user in [other, *needing]):
+            if self._delivered.issuperset([other, *users(self.plan.rules, other, self.pairs)]):
                 self.path(other, "values").unlink(missing_ok=True)
 
     def mend(self, delivered: Callable[[Pair], bool]) -> None:
         """Find what is missing of work that was begun, and forget that it was done.
 
-        What was delivered to a database that has lost it is delivered again. Components whose values are needed for
-        that, or to solve another one, and are gone, are solved again.
+        What was delivered to a database that has lost it is delivered again. To solve and to deliver a component takes
+        the values of those that its moves lead to: where they are gone, those are solved again.
         """
         needed: set[Pair] = set()
         for pair in reversed(self.pairs):  # the components that one needs come before it
@@ -168,7 +169,9 @@ class Scratch:
             if solved and (pair in needed or not stored) and not self.path(pair, "values").exists():
                 self.path(pair, "done").unlink()
                 solved = False
-            if not solved:
+            if stored:
+                self._delivered.add(pair)
+            if not solved or not stored:
                 (f, g), rules = pair, self.plan.rules
                 needed |= {self.pair_of(x, g) for x in exits(rules, f)} | {self.pair_of(x, f) for x in exits(rules, g)}
 
