@@ -96,8 +96,8 @@ def solve(
     the tolerance. An existing database in DIR is replaced once the new one is complete.
 
     With --scratch a component that does not fit into --memory is streamed from disk, and a run that was stopped,
-    however that happened, can be continued with --resume; the result has the same bits. The scratch directory is
-    emptied when the database is complete.
+    however that happened, can be continued with the same command and --resume; the result has the same bits. The
+    scratch directory is emptied when the database is complete. To start anew, remove it.
 
     Example: madn solve --pieces 2 --out two
     """

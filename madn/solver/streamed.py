@@ -227,23 +227,35 @@ class Streamed(Component):
         """Write down what the next sweep starts from.
 
         The earlier checkpoint goes when there is another way to go on: the disk has room for the strips and one
-        checkpoint, or for two.
+        checkpoint, or for two. The disk may take as long as a sweep for it, so the next sweep does not wait.
         """
+        self._finish_writing(0)
         now, before = (self._after_capture(state["sweeps"] + i) for i in range(2))
         if state["kept"]:
             self.file.flush()
             self.note({**state, "after_capture": None})
             before.unlink(missing_ok=True)
+        values = self.sweeper.after_capture
         with writing_to(now):
-            now.write_bytes(self.sweeper.after_capture.data)
+            now.write_bytes(values.data)
+        self._noted = self._with_sums({**state, "after_capture": checksum(values)})
+        self._stored.append(self._storer.submit(self._rely_on, now, before, self._noted))
+
+    def _rely_on(self, now: Path, before: Path, noted: dict[str, Any]) -> None:
+        """Replace one checkpoint by another when that is on disk."""
+        with writing_to(now):
             flush(now)
-        self.note({**state, "after_capture": checksum(self.sweeper.after_capture)})
+        write_figures(self._state, self.task, noted)
         before.unlink(missing_ok=True)
 
     def note(self, state: Mapping[str, Any]) -> None:
         """Write down where the work is, as a whole or not at all; what it says of the checkpoint stays if not given."""
-        self._noted = {**self._noted, **state, "sums": self.file.sums_text()}
+        self._finish_writing(0)
+        self._noted = self._with_sums(state)
         write_figures(self._state, self.task, self._noted)
+
+    def _with_sums(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self._noted, **state, "sums": self.file.sums_text()}
 
     def _after_capture(self, sweeps: int) -> Path:
         return self.path.with_suffix(f".captures{sweeps % 2}")

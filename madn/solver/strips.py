@@ -93,6 +93,8 @@ class StripFile:
 
     def __init__(self, path: Path, tiling: Tiling, dtype: Any, sums: str | None = None) -> None:
         self.path, self.tiling, self.dtype = path, tiling, np.dtype(dtype)
+        edges = (tiling.strip[:-1, None] + tiling.tile) * self.dtype.itemsize
+        self._edges: list[list[int]] = edges.tolist()  # of tiles, in bytes
         self._sums = [[0] * tiling.classes for _ in range(tiling.strips)]
         if sums is not None:
             self._sums = np.frombuffer(bytes.fromhex(sums), ">u4").reshape(tiling.counts.shape).tolist()
@@ -118,43 +120,43 @@ class StripFile:
     def announce(self, strip: int, classes: range | None = None) -> None:
         """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
         if hasattr(os, "posix_fadvise"):
-            at, length = (n * self.dtype.itemsize for n in self._extent(strip, classes))
-            for begin in range(at, at + length, AHEAD):
-                os.posix_fadvise(self.handle, begin, min(AHEAD, at + length - begin), os.POSIX_FADV_WILLNEED)
+            edges = self._edges_of(strip, classes)
+            for begin in range(edges[0], edges[-1], AHEAD):
+                os.posix_fadvise(self.handle, begin, min(AHEAD, edges[-1] - begin), os.POSIX_FADV_WILLNEED)
 
-    def _extent(self, strip: int, classes: range | None = None) -> tuple[int, int]:
-        """Where tiles begin, and how many values they have."""
-        tile = self.tiling.tile[strip]
-        begin, end = (tile[classes.start], tile[classes.stop]) if classes else (0, tile[-1])
-        return int(self.tiling.strip[strip] + begin), int(end - begin)
+    def _edges_of(self, strip: int, classes: range | None) -> list[int]:
+        """Where tiles begin and end in the file."""
+        return self._edges[strip][classes.start : classes.stop + 1] if classes else self._edges[strip]
 
     def read(self, strip: int, classes: range | None = None) -> Values:
         """The tiles of a strip, all or some, as they were written; valid until the next call in the same thread."""
-        at, length = self._extent(strip, classes)
-        if len(getattr(self._own, "buffer", ())) < length:
-            self._own.buffer = np.empty(length, self.dtype)
-        out: Values = self._own.buffer[:length]
-        self._transfer(os.preadv, out, at)
+        edges = self._edges_of(strip, classes)
+        size = edges[-1] - edges[0]
+        if getattr(self._own, "size", -1) < size:
+            self._own.size, self._own.buffer = size, np.empty(size // self.dtype.itemsize, self.dtype)
+            self._own.raw = self._own.buffer.view(np.uint8).data
+        raw = self._own.raw[:size]
+        self._transfer(os.preadv, raw, edges[0])
         first = classes.start if classes else 0
-        for number, found in enumerate(self._checksums(strip, classes, out), first):
+        found = _checksums(raw, edges)
+        if found != self._sums[strip][first : first + len(found)]:
+            self._refuse(strip, first, found)
+        values: Values = self._own.buffer[: size // self.dtype.itemsize]
+        return values
+
+    def _refuse(self, strip: int, first: int, sums: list[int]) -> None:
+        for number, found in enumerate(sums, first):
             expected = self._sums[strip][number]
             if found != expected:
-                where = f"strip {strip}, columns {number}"
-                raise damaged(self.path, f"checksum of {where}: expected {expected:08x}, found {found:08x}")
-        return out
+                tile = f"tile {number} of strip {strip}"
+                raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
     def write(self, strip: int, packed: Values) -> None:
         """Write all tiles of a strip."""
+        raw, edges = packed.view(np.uint8).data, self._edges[strip]
         with writing_to(self.path):
-            self._transfer(os.pwritev, packed, self._extent(strip)[0])
-        self._sums[strip] = self._checksums(strip, None, packed)
-
-    def _checksums(self, strip: int, classes: range | None, packed: Values) -> list[int]:
-        """The checksums of tiles of a strip."""
-        tile = self.tiling.tile[strip]
-        edges = tile[classes.start : classes.stop + 1] - tile[classes.start] if classes else tile
-        raw = packed.view(np.uint8).data
-        return [zlib.crc32(raw[begin:end]) for begin, end in pairwise((edges * self.dtype.itemsize).tolist())]
+            self._transfer(os.pwritev, raw, edges[0])
+        self._sums[strip] = _checksums(raw, edges)
 
     def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
         """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
@@ -170,15 +172,20 @@ class StripFile:
     ) -> None:
         self.close()
 
-    def _transfer(self, call: Any, values: Values, at: int) -> None:
-        """Read or write an array at a place, in as many steps as the system takes."""
-        view = values.view(np.uint8).data
-        place, done = at * self.dtype.itemsize, 0
+    def _transfer(self, call: Any, view: memoryview, place: int) -> None:
+        """Read or write bytes at a place, in as many steps as the system takes."""
+        done = 0
         while done < len(view):
             step = call(self.handle, [view[done : done + (1 << 30)]], place + done)
             if step == 0:
                 raise damaged(self.path, f"cut off at byte {place + done}, expected {place + len(view)} bytes")
             done += step
+
+
+def _checksums(raw: memoryview, edges: list[int]) -> list[int]:
+    """The checksums of tiles that begin and end at these places of a file."""
+    first = edges[0]
+    return [zlib.crc32(raw[begin - first : end - first]) for begin, end in pairwise(edges)]
 
 
 def checksum(values: Values) -> int:
