@@ -19,13 +19,15 @@ from madn.cli import main
 from madn.errors import OutputError, PlanError
 from madn.solver import make_plan, scratch_directory, solve
 from madn.solver.figures import read_figures, write_figures
-from madn.solver.footprint import component_positions
+from madn.solver.footprint import can_stream, component_positions
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import Scratch
 from madn.solver.streamed import Streamed
 from madn.solver.strips import StripFile
+from madn.solving import prepare
 from madn.store import verify_database
+from madn.store.frames import FrameFiles
 from madn.store.writer import DatabaseWriter
 
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
@@ -334,3 +336,58 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeyp
 def test_plans_that_make_no_sense(options: dict[str, Any], part: str) -> None:
     with pytest.raises(PlanError, match=part):
         make_plan(Rules(2, 8), **options)
+
+
+# what is relied on is on disk
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the names of open files")
+def test_what_is_relied_on_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values before the figures that say they are there, checkpoints before states, blocks before values go."""
+    places: dict[str, Any] = {name: tmp_path / name for name in ("out", "policy", "scratch")}
+    job = prepare(Rules(3, 8), **places, tolerance=1e-4, threads=1)
+    streamed = frozenset(pair for pair in job.plan.pairs if can_stream(job.plan.rules, *pair))
+    waiting: set[str] = set()  # files that are not on disk as they are
+    events: set[str] = set()
+    pwritev, fsync, replaced = os.pwritev, os.fsync, os.replace
+    write_bytes, append = Path.write_bytes, FrameFiles.append
+
+    def name(handle: int) -> str:
+        return os.readlink(f"/proc/self/fd/{handle}")
+
+    def written(handle: int, *args: Any) -> int:
+        waiting.add(name(handle))
+        return pwritev(handle, *args)
+
+    def all_written(path: Path, data: bytes) -> int:
+        waiting.add(str(path))
+        return write_bytes(path, data)
+
+    def appended(files: FrameFiles, frame: bytes) -> Any:
+        waiting.update(str(files.directory / file) for file in ("journal", f"values-{len(files.done):04}.madn"))
+        return append(files, frame)
+
+    def flushed(handle: int) -> None:
+        waiting.discard(name(handle))
+        fsync(handle)
+
+    def replace_file(part: Path, path: Path) -> None:
+        number, suffix = path.stem, path.suffix
+        ours = {file for file in waiting if Path(file).stem == number}
+        if suffix == ".state" and json.loads(part.read_text())["after_capture"] is not None:
+            # strips may be written already for the sweep after it
+            ours = {file for file in ours if Path(file).suffix.startswith(".captures")}
+        if suffix == ".stored":
+            ours |= {file for file in waiting if "madn-part" in file}
+        assert not ours, f"{path} relies on {ours}"
+        events.add(suffix)
+        replaced(part, path)
+
+    monkeypatch.setattr(os, "pwritev", written)
+    monkeypatch.setattr(Path, "write_bytes", all_written)
+    monkeypatch.setattr(FrameFiles, "append", appended)
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", replace_file)
+    replace(job, plan=replace(job.plan, streamed=streamed)).run()
+    assert events == {".json", ".done", ".stored", ".state"}
+    assert not {file for file in waiting if Path(file).parent == tmp_path / "out"}
