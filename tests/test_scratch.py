@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from disk import Collector, StoppedError, disk_plan, solve_on_disk, values_from_disk, values_of
 
@@ -23,8 +24,9 @@ from madn.solver.footprint import can_stream, component_positions
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import Scratch
+from madn.solver.sides import Side
 from madn.solver.streamed import Streamed
-from madn.solver.strips import StripFile
+from madn.solver.strips import StripFile, Tiling
 from madn.solving import prepare
 from madn.store import verify_database
 from madn.store.frames import FrameFiles
@@ -336,6 +338,43 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeyp
 def test_plans_that_make_no_sense(options: dict[str, Any], part: str) -> None:
     with pytest.raises(PlanError, match=part):
         make_plan(Rules(2, 8), **options)
+
+
+# checksums
+
+
+def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
+    """Bits flipped, words exchanged, values moved: however the tile is read."""
+    rules, path, rng = Rules(2, 10), tmp_path / "000.values", random.Random(3)
+    tiling = Tiling(Side(rules, 0), Side(rules, 1), threads=1)
+    numbers = np.random.default_rng(3)
+    strips = [numbers.integers(-(2**28), 2**28, n).astype(np.int32) for n in tiling.tile[:, -1]]
+    with StripFile(path, tiling, np.int32) as file:
+        for strip, values in enumerate(strips):
+            file.write(strip, values)
+        sums = file.sums_text()
+    whole = path.read_bytes()
+    assert whole == b"".join(values.tobytes() for values in strips)
+    for number in range(300):
+        strip, tile = rng.choice(np.argwhere(tiling.counts > 0).tolist())
+        begin, end = (int(tiling.strip[strip] + tiling.tile[strip, c]) for c in (tile, tile + 1))
+        words = np.frombuffer(whole, np.int32).copy()
+        if number % 3 == 0:
+            words[rng.randrange(begin, end)] ^= 1 << rng.randrange(31)
+        elif number % 3 == 1:
+            i, j = rng.sample(range(begin, end), 2)
+            words[i], words[j] = words[j], words[i]
+        else:
+            words[begin:end] = np.roll(words[begin:end], rng.choice([-1, 1]))
+        path.write_bytes(words.tobytes())
+        with StripFile(path, tiling, np.int32, sums) as file:
+            for classes in (None, range(tile, tile + 1), range(tile, tiling.classes), range(tile + 1)):
+                with pytest.raises(
+                    CorruptBlockError, match=f"000.values: damaged: checksum of tile {tile} of strip {strip} "
+                ):
+                    file.read(strip, classes)
+            for other in {*range(tiling.strips)} - {strip}:
+                assert (file.read(other) == strips[other]).all()
 
 
 # what is relied on is on disk
