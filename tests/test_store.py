@@ -578,7 +578,7 @@ def killed_at(point: int, target: Path, exchange: bool) -> bool:
     status = 1
     try:
         os.rename, os.mkdir = counted(os.rename), counted(os.mkdir)
-        for name in ("_flush", "_remove"):
+        for name in ("flush", "_remove"):
             setattr(workplace, name, counted(getattr(workplace, name)))
         workplace._exchange = counted(workplace._exchange if exchange else lambda a, b: False)
         write_database(target, Noise(TINY), {})

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -61,7 +62,7 @@ def compress_database(
         work = _Compression(reader, table, store, bits, level, cache_bytes)
         before = max((stored.max_error for stored in reader.catalogue.encodings), default=0.0)
         boards = [(board.name, board.board, board.id, board.win) for board in reader.catalogue.boards]
-        with open_writer(dst, work.encoder, work.task(), threads=threads) as writer:
+        with open_writer(dst, work.encoder, work.task(), command=work.command(src, dst), threads=threads) as writer:
             work.write(writer, progress)
             measured, figures = writer.measured, work.figures(writer.measured)
             writer.publish(work.provenance(figures), boards, before)
@@ -113,6 +114,11 @@ class _Compression:
         with open(self.reader.directory / CATALOGUE, "rb") as file:
             source = hashlib.file_digest(file, "sha256").hexdigest()
         return {"compress": source, "store": self.store, "bits": self.bits, "level": self.level}
+
+    def command(self, src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> str:
+        """What a person types for this work."""
+        words = ["madn", "compress", os.fspath(src), os.fspath(dst), "--store", self.store, "--level", str(self.level)]
+        return shlex.join(words + ([] if self.bits is None else ["--bits", str(self.bits)]))
 
     def write(self, writer: DatabaseWriter, progress: Progress | None) -> None:
         """Store the blocks that an earlier process has not stored."""
