@@ -40,6 +40,10 @@ class MissingDatabaseError(CorruptBlockError, FileNotFoundError):
     """There is no database at the path."""
 
 
+class ClosedDatabaseError(MadnError, ValueError):
+    """The database was closed, and is asked something."""
+
+
 class FormatVersionError(MadnError, OSError):
     """The database was written in a format this version does not read."""
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from madn.cli import main
 from madn.errors import (
+    ClosedDatabaseError,
     CorruptBlockError,
     FormatVersionError,
     InvalidBoardError,
@@ -557,6 +558,16 @@ def test_markers_that_no_roll_leads_to_are_refused() -> None:
 def database(tmp_path: Path) -> Path:
     write_database(tmp_path / "db", solved(CantStop(3, 1)))
     return tmp_path / "db"
+
+
+def test_a_closed_database_says_so(database: Path) -> None:
+    opened = open_database(database)
+    nothing = (0,) * opened.game.columns
+    assert opened.first_player == opened.anchor(nothing, nothing, 0, 0) > 0.5
+    opened.close()
+    for ask in (lambda: opened.first_player, lambda: opened.anchor(nothing, nothing, 0, 0), opened.info, opened.verify):
+        with pytest.raises(ClosedDatabaseError, match="the database is closed"):
+            ask()
 
 
 def test_a_database_answers_as_the_solution_it_was_made_from(database: Path) -> None:

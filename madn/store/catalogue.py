@@ -19,7 +19,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingDatabaseError, RulesMismatchError
+from madn.errors import (
+    ClosedDatabaseError,
+    CorruptBlockError,
+    FormatVersionError,
+    MadnError,
+    MissingDatabaseError,
+    RulesMismatchError,
+)
 from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICY
 from madn.store.records import (
     CATALOGUE,
@@ -45,6 +52,11 @@ def one_line(text: object) -> str:
     return " ".join(str(text).split())[:200]
 
 
+def closed_error(directory: Path) -> ClosedDatabaseError:
+    """What a closed database says to every question."""
+    return ClosedDatabaseError(f"{directory}: the database is closed")
+
+
 class CatalogueFile(ABC):
     """An open `catalogue.sqlite` of the game that `schema` is for, perhaps from a stranger. Threads may share it."""
 
@@ -54,8 +66,9 @@ class CatalogueFile(ABC):
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / CATALOGUE
-        check_ordinary(self.path)
+        self.bytes = check_ordinary(self.path)
         self._lock = threading.Lock()
+        self._closed = False
         with self.reading():
             uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -148,7 +161,11 @@ class CatalogueFile(ABC):
         """Use the connection alone; turn what goes wrong into one line of ours."""
         try:
             with self._lock:
+                if self._closed:
+                    raise closed_error(self.path.parent)
                 yield
+        except ClosedDatabaseError:
+            raise
         except MadnError as error:
             raise type(error)(f"{self.path}: {one_line(error)}") from None
         except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -157,6 +174,7 @@ class CatalogueFile(ABC):
     def close(self) -> None:
         """Close the file; a second time does nothing."""
         with self._lock:
+            self._closed = True
             self.connection.close()
 
     def __enter__(self) -> Self:
@@ -166,8 +184,8 @@ class CatalogueFile(ABC):
         self.close()
 
 
-def check_ordinary(catalogue: Path) -> None:
-    """Raise unless there is an ordinary file where a catalogue should be."""
+def check_ordinary(catalogue: Path) -> int:
+    """The bytes of a catalogue; raises unless it is an ordinary file."""
     try:
         status = catalogue.lstat()
     except OSError as error:
@@ -176,6 +194,7 @@ def check_ordinary(catalogue: Path) -> None:
         raise CorruptBlockError(f"{catalogue.parent}: no database here: {CATALOGUE}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise CorruptBlockError(f"{catalogue}: not an ordinary file")
+    return status.st_size
 
 
 class LudoCatalogueFile(CatalogueFile):
@@ -230,13 +249,12 @@ class LudoCatalogueFile(CatalogueFile):
             row = self.connection.execute(query, (profile, id - int(first_ids[profile]))).fetchone()
         return row[0] if row and type(row[0]) is int and row[0] >= 0 else None
 
-    def blocks(self, first: int = 0, count: int = -1, *, digests: bool = False) -> BlockTable:
+    def blocks(self, first: int = 0, count: int = -1) -> BlockTable:
         """The rows of `blocks` from number `first` on: `count` of them if there are so many, or all."""
-        digest = ", digest" if digests else ""
-        columns = f"block, profile, first_rank, count, file, offset, length, encoding{digest}"
+        columns = "block, profile, first_rank, count, file, offset, length, encoding, digest"
         with self.reading():
             rows = self.rows(columns, f"blocks WHERE block >= {first} ORDER BY block LIMIT {count}", "iiiiiiitt")
-            return self._table(first, list(zip(*rows, strict=True)) or [()] * 8)
+            return self._table(first, list(zip(*rows, strict=True)) or [()] * 9)
 
     def _table(self, first: int, columns: list[Any]) -> BlockTable:
         catalogue = self.catalogue
@@ -259,7 +277,7 @@ class LudoCatalogueFile(CatalogueFile):
             offset=offset,
             length=length,
             encodings=tuple(known[name] for name in columns[7]),
-            digest=columns[8] if len(columns) > 8 else (),
+            digest=columns[8],
         )
         if len(table):
             positions = int(catalogue.first_ids[-1] + catalogue.sizes[-1])
@@ -271,7 +289,7 @@ class LudoCatalogueFile(CatalogueFile):
 def read_catalogue(directory: Path) -> tuple[Catalogue, BlockTable]:
     """Read and check the whole catalogue of a database of Ludo, and that its frames fill its files."""
     with LudoCatalogueFile(directory) as file:
-        table = file.blocks(digests=True)
+        table = file.blocks()
         with file.reading():
             check_filled(file.files, table)
         return file.catalogue, table
