@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from madn.board import Board, Move
 from madn.errors import (
+    ClosedDatabaseError,
     CorruptBlockError,
     FormatVersionError,
     IllegalMoveError,
@@ -46,6 +47,7 @@ LAZY = {  # what takes time to import (numpy and more), and the module it comes 
 __all__ = [
     "Analysis",
     "Board",
+    "ClosedDatabaseError",
     "CorruptBlockError",
     "Database",
     "FormatVersionError",

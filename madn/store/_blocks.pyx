@@ -37,10 +37,19 @@ cdef void fill_table() noexcept:
 fill_table()
 
 
-def decode(const uint8_t[::1] planes not None, word[::1] out not None, int squares, int own, int other, int64_t first):
-    """Undo `subtract` and `split`: fill `out` with the words of a block whose planes of bytes these are."""
+def decode(const uint8_t[::1] planes not None, word[::1] out not None, word least, word most, int squares, int own,
+           int other, int64_t first):
+    """Undo `subtract` and `split`: fill `out` with the words of a block whose planes of bytes these are.
+
+    Returns whether all of them are from `least` to `most`, going up from `least` and through 0 if most is smaller:
+    all words there are, or less than half of them.
+    """
     cdef Py_ssize_t n = out.shape[0]
     cdef int width
+    cdef bint inside
+    cdef word span = <word>(most - least)
+    if span != <word>-1 and span >> (8 * sizeof(word) - 1):
+        raise ValueError(f"{least} to {most} are more than half, but not all, of the words of {sizeof(word)} bytes")
     if n == 0 or planes.shape[0] % n or not 1 <= planes.shape[0] // n <= <Py_ssize_t>sizeof(word):
         raise ValueError(f"{planes.shape[0]} bytes are not 1 to {sizeof(word)} planes of {n} words")
     check_slice(n, squares, own, other, first)
@@ -50,6 +59,8 @@ def decode(const uint8_t[::1] planes not None, word[::1] out not None, int squar
         passes(&out[0], n, squares, own, other, first, True)
         if width < <int>sizeof(word):
             keep_low(&out[0], n, width)
+        inside = span == <word>-1 or none_beyond(&out[0], n, least, span)
+    return inside
 
 
 cdef inline uint64_t balance(int width) noexcept nogil:
@@ -63,6 +74,19 @@ cdef inline void keep_low(word* x, Py_ssize_t n, int width) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(n):
         x[i] &= mask
+
+
+cdef inline bint none_beyond(const word* x, Py_ssize_t n, word least, word span) noexcept nogil:
+    """Whether all words are from `least` to `span` above it, which is less than half of all words.
+
+    The highest bit of a distance, or of what it leaves of the span, says that it is too large: no comparison of
+    unsigned words, which the oldest vector instructions do not have.
+    """
+    cdef word bits = 0
+    cdef Py_ssize_t i
+    for i in range(n):
+        bits |= <word>(x[i] - least) | <word>(span - <word>(x[i] - least))
+    return not bits >> (8 * sizeof(word) - 1)
 
 
 cdef inline void join(const uint8_t* planes, word* out, Py_ssize_t n, int width) noexcept nogil:

@@ -82,6 +82,9 @@ POLICY = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # no values: best moves, se
 ENCODINGS = {
     encoding.name: encoding for encoding in (FIXED32, FLOAT64, POLICY, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
 }
+ENDS = {  # the words of 0 and of 1: those of a probability lie between them, for a float64 too
+    name: encoding.raws(np.array([0.0, 1.0])).view(encoding.word).tolist() for name, encoding in ENCODINGS.items()
+}
 TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
 
 
@@ -118,7 +121,9 @@ def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: P
     content = zstd.decompress(frame, HEADER.size + count * encoding.width)
     check_header(content, encoding, first_id, count)
     words = np.empty(count, encoding.word)
-    _blocks.decode(memoryview(content)[HEADER.size :], words, *where)
+    least, most = ENDS[encoding.name]
+    if not _blocks.decode(memoryview(content)[HEADER.size :], words, least, most, *where):
+        raise CorruptBlockError("a value is not a probability")
     return words.view(encoding.dtype)
 
 
@@ -127,9 +132,3 @@ def check_header(content: bytes, encoding: Encoding, first_id: int, count: int) 
     found, expected = HEADER.unpack_from(content), (MAGIC, encoding.code, first_id, count)
     if found != expected:
         raise CorruptBlockError(f"block header is {found}, expected {expected}")
-
-
-def probabilities(raw: Array, encoding: Encoding) -> bool:
-    """Whether all raw values stand for numbers from 0 to 1."""
-    wins = encoding.wins(raw)
-    return bool(((wins >= 0) & (wins <= 1)).all())
