@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 
 from madn.store import blocks
-from madn.store.catalogue_writer import write_sums
 from madn.store.reader import open_reader
-from madn.store.records import BlockFile, frame_digest
+from madn.store.records import CATALOGUE, SUMS, frame_digest, sums_text
 
-CATALOGUE = "catalogue.sqlite"
 LEAF, INTERIOR = 13, 5  # kinds of pages of a b-tree of rows
 
 
@@ -24,8 +22,9 @@ def catalogue(database: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(database / CATALOGUE)) as connection:
         yield connection
         connection.commit()
-        rows = connection.execute("SELECT file, name, bytes, sha256 FROM files LIMIT 1000").fetchall()
-    write_sums(database, [BlockFile(*row) for row in rows])
+        files = connection.execute("SELECT name, sha256 FROM files LIMIT 1000").fetchall()
+    own = hashlib.sha256((database / CATALOGUE).read_bytes()).hexdigest()
+    (database / SUMS).write_bytes(sums_text({CATALOGUE: own, **dict(files)}).encode())
 
 
 def change(database: Path, statement: str, *values: object) -> None:
