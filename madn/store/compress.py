@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from madn.board import Board
-from madn.errors import CorruptBlockError, MadnError, MissingBlockError, OutputError
+from madn.errors import MadnError, MissingBlockError, OutputError
 from madn.ranges import MOST_BYTES, checked_int
-from madn.store import blocks, zstd
+from madn.store import zstd
 from madn.store.blocks import MAX_BITS, MIN_BITS, Encoding, quantised
 from madn.store.catalogue import read_catalogue
 from madn.store.encoders import EncodedBlock, Encoder, Measured, PolicyEncoder, ValueEncoder
@@ -134,8 +134,6 @@ class _Compression:
         """Encode a block anew."""
         first, count, old = self.table.first_ids[at], self.table.counts[at], self.table.encodings[at]
         raw = self.reader.load(self.table, at)
-        if not blocks.probabilities(raw, old):
-            raise CorruptBlockError(f"{self.reader.directory}: block {at}: a value is not a probability")
         if self.store == "policy":
             assert self.moves is not None
             return self.policy_encoder.encode_choices(first, self.moves.choices(first, count))
