@@ -62,7 +62,9 @@ def cut(rng: random.Random, data: bytes, _: bytes) -> bytes:
 
 def extend(rng: random.Random, data: bytes, other: bytes) -> bytes:
     """Something follows."""
-    return data + rng.choice((bytes(rng.randint(1, 5000)), rng.randbytes(rng.randint(1, 100)), data[-100:], other[:500]))
+    return data + rng.choice(
+        (bytes(rng.randint(1, 5000)), rng.randbytes(rng.randint(1, 100)), data[-100:], other[:500])
+    )
 
 
 def splice(rng: random.Random, data: bytes, other: bytes) -> bytes:

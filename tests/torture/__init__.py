@@ -5,13 +5,13 @@
 | module | tries |
 |---|---|
 | `kills.py` | signals at random moments, wrong commands in between, then the right command |
-| `damage.py` | damage to every file that is ever read back, then resuming or asking |
+| `files.py` | damage to every file that is ever read back, then resuming or asking |
 | `races.py` | close, replace and fork while others read; two solvers at one place |
 | `forged.py` | catalogues and frames that somebody made up, against every command, Python and the server |
 | `clients.py` | slow, silent and hostile HTTP clients beside an honest one |
 | `numbers.py` | nasty numbers for every option and every compiled function |
 
-A group is a function that takes a `Case`: a seed, an empty directory and everything that processes need (`case.py`). It
-raises `Failed` with the kind of promise that was broken. `__main__.py` chooses cases, `report.py` prints and writes what
-came out. The process that runs cases never solves anything itself, because it forks: see `processes.py`.
+A group is a function that takes a `Case`, which has a seed and an empty directory (`case.py`). It raises `BrokenError`
+with the kind of promise that was broken. `__main__.py` chooses cases, `worker.py` runs them, `report.py` prints and
+writes what came out. The process that runs cases never solves anything itself, because it forks: see `processes.py`.
 """

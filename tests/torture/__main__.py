@@ -60,7 +60,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", action="append", choices=list(GROUPS), help="this group; may be given several times")
     parser.add_argument("--case", type=int, help="one case, by the number that a failure prints")
     parser.add_argument("--cases", type=int, help="so many cases of each group at most")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    parser.add_argument(
+        "--jobs", type=int, default=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    )
     parser.add_argument("--json", metavar="FILE", help="write what was found to this file")
     parser.add_argument("--record", action="store_true", help="write docs/results/torture.json and docs/reliability.md")
     parser.add_argument("--directory", help="where to work; temporary files by default")
@@ -95,7 +97,9 @@ def _run(groups: list[Group], asked: argparse.Namespace, work: Path) -> list[Out
             try:
                 outcome = future.result()
             except BrokenProcessPool:  # that of another case, perhaps: all that were running are over
-                outcome = Outcome(name, seed, 0.0, {}, "crashes", "the process that ran the case, or one beside it, died")
+                outcome = Outcome(
+                    name, seed, 0.0, {}, "crashes", "the process that ran the case, or one beside it, died"
+                )
                 broken_pool = True
             outcomes.append(outcome)
             spent[name] += outcome.seconds

@@ -13,7 +13,7 @@ KINDS = ("wrong numbers", "lost work", "tracebacks", "hangs", "crashes", "other"
 Made = TypeVar("Made")
 
 
-class Failed(Exception):
+class BrokenError(Exception):
     """A promise was broken; `kind` is one of KINDS."""
 
     def __init__(self, kind: str, message: str) -> None:
@@ -37,6 +37,7 @@ class Case:
     shared: Path
     counted: Counter[str] = field(default_factory=Counter)
     steps: list[str] = field(default_factory=list)
+    children: list[Any] = field(default_factory=list)  # processes that must not outlive the case
 
     def __post_init__(self) -> None:
         self.rng = random.Random(f"{self.group} {self.seed}")

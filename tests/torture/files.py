@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from damage import damaged
-from torture.case import Case, Failed
-from torture.processes import Ended, call, run, start, judged, strict_json
+
+from torture.case import BrokenError, Case
+from torture.processes import Ended, call, judged, run, start, strict_json
 from torture.tasks import CANTSTOP, TASKS, Right, impatient_main, source_of, steps_of, stopped
 
 STOPS = 8  # moments at which a task is stopped, for each task and process of torture
@@ -46,7 +47,7 @@ def unfinished(case: Case) -> None:
         right.check_published(case.directory)
         case.count("refused")
     else:
-        raise Failed("other", f"{ended.what}: status {ended.status}, expected 0 or 3: {ended.message}")
+        raise BrokenError("other", f"{ended.what}: status {ended.status}, expected 0 or 3: {ended.message}")
 
 
 def _damage_one(case: Case, files: list[Path]) -> None:
@@ -78,7 +79,7 @@ def _damage_one(case: Case, files: list[Path]) -> None:
 
 def published(case: Case) -> None:
     """Damage to a published database; then everything that reads it."""
-    name, original = _original(case)
+    name, original = original_of(case)
     directory = case.directory / "db"
     shutil.copytree(original, directory)
     files = sorted(directory.iterdir())
@@ -93,7 +94,7 @@ def published(case: Case) -> None:
         _ask(case, original, same, boards)
 
 
-def _original(case: Case) -> tuple[str, Path]:
+def original_of(case: Case) -> tuple[str, Path]:
     """A database of one of these kinds, as it should be."""
     source = source_of(case)
     name = case.chosen(("fixed32", "float64", "bits", "policy", "cantstop"))
@@ -110,7 +111,7 @@ def _original(case: Case) -> tuple[str, Path]:
         }[name]
         ended = run(case, made)
         if ended.status:
-            raise Failed("other", f"{ended.what}: {ended.message}")
+            raise BrokenError("other", f"{ended.what}: {ended.message}")
 
     return name, case.once(f"original_{name}", make) / "db"
 
@@ -156,16 +157,20 @@ def _ask(case: Case, original: Path, same: bool, boards: list[str]) -> None:
 def _compare(case: Case, ended: Ended, question: list[str], original: Path, same: bool) -> None:
     if question[0] == "verify":
         if (ended.status == 0) != same:
-            raise Failed("other", f"{ended.what}: status {ended.status} for a {'good' if same else 'damaged'} database")
+            raise BrokenError(
+                "other", f"{ended.what}: status {ended.status} for a {'good' if same else 'damaged'} database"
+            )
     elif ended.status == 0:
         expected = _expected(case, question, original)
         found = strict_json(ended.what, ended.out)
         for key in ("positions", "rules", "boards", "win", "move", "moves", "rolls"):
             if expected.get(key) != found.get(key):
-                raise Failed("wrong numbers", f"{ended.what}: {key} is {found.get(key)}, not {expected.get(key)}"[:600])
+                raise BrokenError(
+                    "wrong numbers", f"{ended.what}: {key} is {found.get(key)}, not {expected.get(key)}"[:600]
+                )
         case.count("answered right")
     elif ended.status not in {2, 3} or (ended.status == 2 and _expected(case, question, original) is not None):
-        raise Failed("other", f"{ended.what}: status {ended.status}, expected 3: {ended.message}")
+        raise BrokenError("other", f"{ended.what}: status {ended.status}, expected 3: {ended.message}")
     else:
         case.count("refused")
 
@@ -202,7 +207,9 @@ def _ask_python(case: Case, original: Path) -> None:
                 json.dumps(db.info(), allow_nan=False)
                 if wanted is not None and not np.array_equal(db.win_many(ids), wanted):
                     raise AssertionError("win_many gave another number")
-                found = [[db.best_move(board, roll) for roll in range(1, 7)] for board in boards if board.winner is None]
+                found = [
+                    [db.best_move(board, roll) for roll in range(1, 7)] for board in boards if board.winner is None
+                ]
                 if found != moves:
                     raise AssertionError("best_move gave another move")
         except madn.MadnError:
@@ -233,9 +240,11 @@ def _ask_cantstop(case: Case, original: Path) -> None:
             found, expected = strict_json(ended.what, ended.out), _expected(case, question, original)
             for key in ("first_player", "position", "positions"):
                 if expected.get(key) != found.get(key):
-                    raise Failed("wrong numbers", f"{ended.what}: {key} is {found.get(key)}, not {expected.get(key)}")
+                    raise BrokenError(
+                        "wrong numbers", f"{ended.what}: {key} is {found.get(key)}, not {expected.get(key)}"
+                    )
             case.count("answered right")
         elif ended.status != 3:
-            raise Failed("other", f"{ended.what}: status {ended.status}, expected 3: {ended.message}")
+            raise BrokenError("other", f"{ended.what}: status {ended.status}, expected 3: {ended.message}")
         else:
             case.count("refused")

@@ -1,12 +1,12 @@
 """Signals at random moments, wrong commands in between, then the right command.
 
-The databases must be those of a run that nothing disturbed, and work that was done must still be there after every step.
+The databases must be those of a run that nothing disturbed, and work that was done must be there after every step.
 """
 
 import signal
 from pathlib import Path
 
-from torture.case import Case, Failed
+from torture.case import BrokenError, Case
 from torture.processes import LIMIT, Child, Ended, command, judged, start
 from torture.tasks import TASKS, Right, impatient_main, source_of
 
@@ -33,14 +33,16 @@ def kills(case: Case) -> None:
             before = _checked(case, right, before, ended)
     ended = judged(_begin(case, right.args, False).end())
     right.check_complete(case.directory, ended)
-    left = [path.name for path in case.directory.iterdir() if path.name in {f".{db}.madn-part" for db in task.databases}]
+    left = [
+        path.name for path in case.directory.iterdir() if path.name in {f".{db}.madn-part" for db in task.databases}
+    ]
     if left:
-        raise Failed("other", f"{ended.what}: {', '.join(left)} is left")
+        raise BrokenError("other", f"{ended.what}: {', '.join(left)} is left")
 
 
 def _begun(work: dict[str, float]) -> bool:
     """Whether there is work that a wrong command could destroy, at every place where it could."""
-    return all(0 < count for count in work.values()) and any(count < float("inf") for count in work.values())
+    return all(count > 0 for count in work.values()) and any(count < float("inf") for count in work.values())
 
 
 def _disturbed(case: Case, args: list[str], within: float | None) -> Ended:
@@ -61,7 +63,7 @@ def _disturbed(case: Case, args: list[str], within: float | None) -> Ended:
         return Ended(ended.what, 130, "", "", ended.sent)
     judged(ended)
     if child.sent == signal.SIGINT and ended.status not in {0, 1, 2, 3, 130, -signal.SIGINT}:
-        raise Failed("other", f"{ended.what}: status {ended.status} after SIGINT")
+        raise BrokenError("other", f"{ended.what}: status {ended.status} after SIGINT")
     return ended
 
 
@@ -78,7 +80,7 @@ def _checked(case: Case, right: Right, before: dict[str, float], ended: Ended) -
     now = right.work(case.directory)
     for what, count in before.items():
         if now[what] < count:
-            raise Failed(
+            raise BrokenError(
                 "lost work", f"after {ended.what} (status {ended.status}): {now[what]} {what}, there were {count}"
             )
     if right.task.resumes:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from torture.case import Case, Failed
+from torture.case import BrokenError, Case
 
 LIMIT = 60.0  # seconds that any command on a small board may take on a busy computer
 MEMORY = 3 << 30  # bytes of address space that a command may take beyond what this process has
@@ -87,7 +87,7 @@ class Child:
         if not self.poll(limit):
             os.kill(self.pid, signal.SIGABRT if "PYTHONFAULTHANDLER" in os.environ else signal.SIGKILL)
             self.poll(10)
-            raise Failed("hangs", f"{self.what} did not end within {limit:.0f} s{self._said()}")
+            raise BrokenError("hangs", f"{self.what} did not end within {limit:.0f} s{self._said()}")
         assert self._status is not None
         out, err = ((self.stem.with_suffix(s)).read_text(errors="surrogateescape") for s in (".out", ".err"))
         return Ended(self.what, self._status, out, err, self.sent)
@@ -100,6 +100,19 @@ class Child:
 _number = 0
 
 
+def _watched(case: Case, child: Child) -> Child:
+    case.children.append(child)
+    return child
+
+
+def end_all(case: Case) -> None:
+    """Kill what a case left running."""
+    for child in case.children:
+        if not child.poll():
+            child.send(signal.SIGKILL)
+            child.poll(10)
+
+
 def start(case: Case, what: str, work: Callable[[], int | None], *, memory: int | None = MEMORY) -> Child:
     """Do some work in a fork of this process. Its status is what the work returns, or 1 after a traceback."""
     stem = _stem(case)
@@ -107,7 +120,7 @@ def start(case: Case, what: str, work: Callable[[], int | None], *, memory: int 
     sys.stderr.flush()
     pid = os.fork()
     if pid:
-        return Child(what, pid, stem)
+        return _watched(case, Child(what, pid, stem))
     _child(work, stem, case.directory, memory)
 
 
@@ -119,6 +132,7 @@ def _child(work: Callable[[], int | None], stem: Path, directory: Path, memory: 
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.alarm(0)
         os.chdir(directory)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         if memory is not None:
@@ -166,7 +180,7 @@ def command(case: Case, args: Sequence[str], *, fresh: bool = False, memory: int
             [sys.executable, "-m", "madn", *args], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=case.directory
         )
     process.returncode = 0  # `Child` waits for it
-    return Child(what, process.pid, stem)
+    return _watched(case, Child(what, process.pid, stem))
 
 
 def _main(args: Sequence[str]) -> int:
@@ -188,7 +202,7 @@ def call(case: Case, what: str, work: Callable[[], int | None], *, limit: float 
     ended = start(case, what, work).end(limit)
     judged(ended)
     if ended.status != 0:
-        raise Failed(kind, f"{what}: {ended.err.strip()[-500:]}")
+        raise BrokenError(kind, f"{what}: {ended.err.strip()[-500:]}")
     return ended
 
 
@@ -196,16 +210,20 @@ def judged(ended: Ended) -> Ended:
     """What holds for every process: no crash, no traceback, one line if it fails, nothing raw on a terminal, JSON."""
     for text in (ended.out, ended.err):
         if "Traceback (most recent call last)" in text or "Exception ignored" in text:
-            raise Failed("tracebacks", f"{ended.what}: {_last_lines(text)}")
+            raise BrokenError("tracebacks", f"{ended.what}: {_last_lines(text)}")
     if ended.status < 0 and -ended.status != ended.sent:
-        raise Failed("crashes", f"{ended.what}: killed by {signal.Signals(-ended.status).name}: {ended.err[-300:]!r}")
+        raise BrokenError(
+            "crashes", f"{ended.what}: killed by {signal.Signals(-ended.status).name}: {ended.err[-300:]!r}"
+        )
     if ended.status >= 0 and ended.status not in STATUSES:
-        raise Failed("crashes", f"{ended.what}: exit status {ended.status}: {ended.err[-300:]!r}")
+        raise BrokenError("crashes", f"{ended.what}: exit status {ended.status}: {ended.err[-300:]!r}")
     for name, text in (("standard output", ended.out), ("standard error", ended.err)):
         if found := CONTROL.search(text):
-            raise Failed("other", f"{ended.what}: {found[0]!r} on {name}: {text[max(0, found.start() - 60) :][:120]!r}")
+            raise BrokenError(
+                "other", f"{ended.what}: {found[0]!r} on {name}: {text[max(0, found.start() - 60) :][:120]!r}"
+            )
         if any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise Failed("other", f"{ended.what}: {name} is not UTF-8")
+            raise BrokenError("other", f"{ended.what}: {name} is not UTF-8")
     _judge_words(ended)
     return ended
 
@@ -217,13 +235,15 @@ def _judge_words(ended: Ended) -> None:
     if ended.status in {2, 3, 130}:
         said = [line for line in ended.err.splitlines() if line.startswith("madn: ")]
         if len(said) != 1 and not (ended.status == 130 and not ended.err.strip()):
-            raise Failed("other", f"{ended.what}: status {ended.status} with {len(said)} lines that say why: {ended.err!r}")
+            raise BrokenError(
+                "other", f"{ended.what}: status {ended.status} with {len(said)} lines that say why: {ended.err!r}"
+            )
     elif "--json" in words:
         strict_json(ended.what, ended.out)
 
 
 def strict_json(what: str, text: str) -> Any:
-    """What a JSON text says; `Failed` if it is none, or has numbers that JSON does not have."""
+    """What a JSON text says; `BrokenError` if it is none, or has numbers that JSON does not have."""
 
     def refuse(constant: str) -> float:
         raise ValueError(f"{constant} is not JSON")
@@ -231,8 +251,11 @@ def strict_json(what: str, text: str) -> Any:
     try:
         return json.loads(text, parse_constant=refuse)
     except ValueError as error:
-        raise Failed("other", f"{what}: not JSON: {error}: {text[:200]!r}") from None
+        raise BrokenError("other", f"{what}: not JSON: {error}: {text[:200]!r}") from None
 
 
 def _last_lines(text: str) -> str:
-    return " | ".join(line.strip() for line in text.strip().splitlines()[-3:])
+    """Where a traceback ended, and its error."""
+    lines = text[max(text.find("Traceback (most"), text.find("Exception ignored"), 0) :].splitlines()
+    end = next((at for at, line in enumerate(lines) if at and not line.startswith(" ")), len(lines) - 1)
+    return " | ".join(line.strip() for line in lines[max(end - 2, 0) : end + 1])

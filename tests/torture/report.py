@@ -1,14 +1,15 @@
 """What a run of torture tried and what held: for the terminal, as JSON, and as the table of docs/reliability.md."""
 
 import json
-import platform
 import sys
 from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from madn.machine import versions
 from torture.case import KINDS, Group, Outcome
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -49,17 +50,13 @@ def _group_facts(group: Group, outcomes: list[Outcome]) -> dict[str, Any]:
 
 
 def _hardware() -> dict[str, Any]:
-    """The computer and the versions; benchmarks/hardware.py is where its facts come from."""
+    """The computer and the versions, as benchmarks say it."""
     sys.path.insert(0, str(ROOT / "benchmarks"))
     try:
-        from hardware import hardware
-    except ImportError:
-        return {"system": f"{platform.system()} {platform.machine()}", "python": platform.python_version()}
+        found: dict[str, Any] = import_module("hardware").hardware()
     finally:
         sys.path.pop(0)
-    from madn.machine import versions
-
-    return {**hardware(), "madn": versions()["madn"]}
+    return {**found, "madn": versions()["madn"]}
 
 
 def table(run: dict[str, Any]) -> str:
@@ -68,7 +65,9 @@ def table(run: dict[str, Any]) -> str:
     rows = [header, *((row["group"], f"{row['cases']:,}", *map(str, row["broken"].values())) for row in run["torture"])]
     widths = [max(len(row[at]) for row in rows) for at in range(len(header))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    tried = [f"{row['group']}: " + ", ".join(f"{n:,} {what}" for what, n in row["counted"].items()) for row in run["torture"]]
+    tried = [
+        f"{row['group']}: " + ", ".join(f"{n:,} {what}" for what, n in row["counted"].items()) for row in run["torture"]
+    ]
     return "\n".join([*lines, "", *tried])
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from torture.case import Case, Failed
+from torture.case import BrokenError, Case
 from torture.processes import Ended, call, run, strict_json
 
 GAME = ("--pieces", "3", "--squares", "10")
@@ -199,10 +199,10 @@ class Right:
     def check_complete(self, directory: Path, ended: Ended) -> None:
         """After the right command: all databases, the figures, and nothing else left."""
         if ended.status != 0:
-            raise Failed("other", f"{ended.what}: status {ended.status}: {ended.message}")
+            raise BrokenError("other", f"{ended.what}: status {ended.status}: {ended.message}")
         missing = [name for name in self.task.databases if not (directory / name).exists()]
         if missing:
-            raise Failed("lost work", f"{ended.what}: status 0, but there is no {', '.join(missing)}")
+            raise BrokenError("lost work", f"{ended.what}: status 0, but there is no {', '.join(missing)}")
         self.check_published(directory)
         self.check_printed(ended)
 
@@ -235,16 +235,18 @@ def _least_memory(case: Case) -> int:
 
 def _must_succeed(ended: Ended) -> None:
     if ended.status != 0:
-        raise Failed("other", f"{ended.what}: an undisturbed run ended with {ended.status}: {ended.message}")
+        raise BrokenError("other", f"{ended.what}: an undisturbed run ended with {ended.status}: {ended.message}")
 
 
 def different(what: str, expected: Any, found: Any) -> None:
-    """Raise `Failed` unless two contents are the same; it says which parts differ."""
+    """Raise `BrokenError` unless two contents are the same; it says which parts differ."""
     if expected == found:
         return
     names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    shown = ", ".join(f"{name}: {str(found.get(name))[:60]} instead of {str(expected.get(name))[:60]}" for name in names[:3])
-    raise Failed("wrong numbers", f"{what}: {shown}")
+    shown = ", ".join(
+        f"{name}: {str(found.get(name))[:60]} instead of {str(expected.get(name))[:60]}" for name in names[:3]
+    )
+    raise BrokenError("wrong numbers", f"{what}: {shown}")
 
 
 def without_times(facts: Any) -> Any:
@@ -322,7 +324,8 @@ def impatient_main(args: list[str]) -> int:
     from madn.cli import main
     from madn.games.cantstop import solver
 
-    solver.Checkpoint = partial(solver.Checkpoint, pause=CHECKPOINT_PAUSE)  # type: ignore[misc, assignment]
+    keeper = vars(solver)["Checkpoint"]
+    vars(solver)["Checkpoint"] = partial(keeper, pause=CHECKPOINT_PAUSE)
     return main(args)
 
 

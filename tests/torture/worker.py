@@ -7,8 +7,11 @@ import time
 import traceback
 from pathlib import Path
 
-from torture.case import Case, Failed, Outcome
+from torture.case import BrokenError, Case, Outcome
 from torture.groups import GROUPS
+from torture.processes import end_all
+
+CASE_SECONDS = 300
 
 
 def prepare() -> None:
@@ -22,6 +25,10 @@ def prepare() -> None:
     import madn.store.verify  # noqa: F401
 
 
+def _too_long(*_: object) -> None:
+    raise BrokenError("hangs", f"the case did not end within {CASE_SECONDS} s")
+
+
 def run_case(name: str, seed: int, work: str) -> Outcome:
     """Run one case in a directory of its own, with things that the cases of this process share beside it."""
     group = GROUPS[name]
@@ -32,12 +39,16 @@ def run_case(name: str, seed: int, work: str) -> Outcome:
     case = Case(name, seed, directory, shared)
     begin = time.monotonic()
     kind, message = None, ""
+    signal.signal(signal.SIGALRM, _too_long)
+    signal.alarm(CASE_SECONDS)
     try:
         group.run(case)
-    except Failed as failure:
+    except BrokenError as failure:
         kind, message = failure.kind, str(failure)
     except Exception:  # an error of the torture itself
         kind, message = "other", f"the case itself failed: {traceback.format_exc()}"
+    signal.alarm(0)
+    end_all(case)
     _remove(directory, kind is None)
     return Outcome(name, seed, time.monotonic() - begin, dict(case.counted), kind, message, tuple(case.steps))
 
