@@ -1,5 +1,7 @@
 """The groups of torture, in the order of the table."""
 
+from importlib.util import find_spec
+
 from torture.case import Group
 from torture.clients import clients
 from torture.files import published, unfinished
@@ -17,6 +19,8 @@ GROUPS = {
         Group("races", "close, replace and fork while others read; two solvers at one place", races),
         Group("forged", "made-up catalogues and frames against every command, Python and the server", forged, 1.5),
         Group("clients", "slow, silent and hostile HTTP clients beside an honest one", clients),
-        Group("numbers", "nasty numbers for every option and every function that takes numbers", numbers),
     )
 }
+# Its calls are those of tests/nasty_numbers.py.
+if find_spec("nasty_numbers") is not None:
+    GROUPS["numbers"] = Group("numbers", "nasty numbers for every option and every function", numbers)

@@ -4,7 +4,6 @@ The databases must be those of a run that nothing disturbed, and work that was d
 """
 
 import signal
-from pathlib import Path
 
 from torture.case import BrokenError, Case
 from torture.processes import LIMIT, Child, Ended, command, judged, start
@@ -20,7 +19,7 @@ def kills(case: Case) -> None:
     case.count(task.name)
     before = right.work(case.directory)
     for _ in range(case.rng.randint(2, 6)):
-        ended = _disturbed(case, right.args, right.seconds * case.rng.choice((0.5, 1.0, 1.5)))
+        ended = _disturbed(case, right.now(case.directory), right.seconds * case.rng.choice((0.5, 1.0, 1.5)))
         before = _checked(case, right, before, ended)
         if ended.status == 0:
             right.check_complete(case.directory, ended)
@@ -31,7 +30,7 @@ def kills(case: Case) -> None:
             ended = _disturbed(case, wrong, limit)
             case.count("wrong commands")
             before = _checked(case, right, before, ended)
-    ended = judged(_begin(case, right.args, False).end())
+    ended = judged(_begin(case, right.now(case.directory), False).end())
     right.check_complete(case.directory, ended)
     left = [
         path.name for path in case.directory.iterdir() if path.name in {f".{db}.madn-part" for db in task.databases}
@@ -76,17 +75,16 @@ def _begin(case: Case, args: list[str], fresh: bool) -> Child:
 
 
 def _checked(case: Case, right: Right, before: dict[str, float], ended: Ended) -> dict[str, float]:
-    """After each step: what is published is right, or of a wrong command that had a free place; no work is lost."""
+    """After each step: no work is lost; what is published is right, or of a wrong command that had a free place."""
     now = right.work(case.directory)
-    for what, count in before.items():
-        if now[what] < count:
-            raise BrokenError(
-                "lost work", f"after {ended.what} (status {ended.status}): {now[what]} {what}, there were {count}"
-            )
+    check_work(before, now, f"{ended.what} (status {ended.status})")
     if right.task.resumes:
-        _check_nothing_half(case.directory, right)
+        right.check_published(case.directory)
     return now
 
 
-def _check_nothing_half(directory: Path, right: Right) -> None:
-    right.check_published(directory)
+def check_work(before: dict[str, float], now: dict[str, float], what: str) -> None:
+    """Raise BrokenError if less work is there than before."""
+    for part, count in before.items():
+        if now[part] < count:
+            raise BrokenError("lost work", f"after {what}: {now[part]:g} {part}, there were {count:g}")

@@ -306,5 +306,5 @@ def rivals(case: Case) -> None:
             "lost work", f"two beside each other: neither came to an end: {endings[0].message}; {endings[1].message}"
         )
     right.check_published(case.directory)
-    last = judged(command(case, right.args).end())
+    last = judged(command(case, right.now(case.directory)).end())
     right.check_complete(case.directory, last)

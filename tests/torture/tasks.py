@@ -82,8 +82,8 @@ WRONG_SOLVES = (
 
 
 def _disk_task(name: str, *args: str, databases: tuple[str, ...] = ("db",)) -> Task:
-    right = _solve(*args, *SCRATCH)
-    wrong = tuple(command for command in WRONG_SOLVES if command != right)
+    right = _solve(*args, "--scratch", "scratch")
+    wrong = tuple(command for command in WRONG_SOLVES if command not in (right, (*right, "--resume")))
     return Task(name, right, databases, wrong)
 
 
@@ -184,6 +184,10 @@ class Right:
         printed = strict_json("madn", (made / "printed").read_text())
         published = {name: content_of(made / "run" / name) for name in task.databases}
         return cls(task, args, published, printed, float((made / "seconds").read_text()))
+
+    def now(self, directory: Path) -> list[str]:
+        """The command that begins, or goes on with what is there."""
+        return [*self.args, "--resume"] if (directory / "scratch" / "plan.json").exists() else self.args
 
     def check_published(self, directory: Path) -> None:
         """Databases that are there must be those of the undisturbed run."""
