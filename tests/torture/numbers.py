@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from madn.errors import MadnError
 from torture.case import BrokenError, Case
 from torture.processes import Ended, judged, run, start
 
@@ -78,11 +79,13 @@ def _functions(case: Case, walkers: Any, directory: Path) -> None:
         chance = random.Random(seed)
         spoilt = list(walkers.nasty_calls(name, directory))[1:]
         for what, call in chance.choices(spoilt, k=CALLS) if spoilt else []:
-            print(what, flush=True)
-            problem = walkers.run_call(call)
-            if problem:
-                print(problem)
-                return 1
+            print(ascii(what), flush=True)
+            try:
+                call()
+            except MadnError as error:
+                if "\n" in str(error):
+                    print(f"more than one line: {error!r}")
+                    return 1
         return 0
 
     ended = _bounded(case, name, work)
