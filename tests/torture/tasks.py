@@ -7,7 +7,6 @@ import shutil
 import signal
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,8 +210,10 @@ class Right:
         self.check_printed(ended)
 
     def work(self, directory: Path) -> dict[str, float]:
-        """How much of the work is there: components, blocks of each database, levels of Can't Stop."""
+        """How much of the work is there, if any of it can be gone on with: components, and blocks of each database."""
         done: dict[str, float] = {}
+        if not self.task.resumes:
+            return done
         for name in self.task.databases:
             journal = directory / f".{name}.madn-part" / "journal"
             lines = journal.read_bytes().count(b"\n") - 1 if journal.exists() else 0
@@ -356,6 +357,3 @@ def steps_of(case: Case, right: Right) -> int:
         call(inner, f"madn {' '.join(right.args)}", work)
 
     return int((case.once(f"steps_{right.task.name.replace(' ', '_')}", make) / "steps").read_text())
-
-
-Stop = Callable[[], None]
