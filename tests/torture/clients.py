@@ -24,7 +24,7 @@ SECONDS = 6.0  # of an attack
 HONEST, HOSTILE = "127.0.0.2", "127.0.0.1"  # every address that begins with 127 is this computer (on Linux)
 PATIENCE = 10.0  # seconds for an answer, on a busy computer
 MORE_MEMORY = 150 << 10  # KiB that an attack may cost
-DESCRIPTORS = 1400  # that the server may have open
+DESCRIPTORS = 3100  # that the server may have open: two for each of 1,024 connections, and some
 BOARDS = ("0/0", "b/b", "3,5/0", "1/2,7", "b/19")
 
 

@@ -24,13 +24,19 @@ def unfinished(case: Case) -> None:
     right = Right.of(case, task)
     stop = case.rng.randrange(STOPS)
 
+    place = case.shared / "place"  # work that was moved is not gone on with: it is damaged where it was begun
+    steps = steps_of(case, right)
+
     def make(part: Path) -> None:
-        inner = Case(case.group, stop, part, case.shared)
-        stopped(inner, right, None if stop == 0 else max(1, steps_of(case, right) * stop // STOPS))
-        shutil.rmtree(part / "logs")
+        _empty(place)
+        stopped(Case(case.group, stop, place, case.shared), right, None if stop == 0 else max(1, steps * stop // STOPS))
+        shutil.rmtree(place / "logs")
+        shutil.copytree(place, part, dirs_exist_ok=True)
 
     left = case.once(f"stopped_{task.name.replace(' ', '_')}_{stop}", make)
-    shutil.copytree(left, case.directory, dirs_exist_ok=True)
+    _empty(place)
+    shutil.copytree(left, place, dirs_exist_ok=True)
+    case.directory = place
     files = sorted(path for path in case.directory.rglob("*") if path.is_file() and "logs" not in path.parts)
     if not files:
         case.count("nothing was left")
@@ -48,6 +54,11 @@ def unfinished(case: Case) -> None:
         case.count("refused")
     else:
         raise BrokenError("other", f"{ended.what}: status {ended.status}, expected 0 or 3: {ended.message}")
+
+
+def _empty(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
 
 
 def _damage_one(case: Case, files: list[Path]) -> None:
