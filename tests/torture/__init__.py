@@ -9,7 +9,7 @@
 | `races.py` | close, replace and fork while others read; two solvers at one place |
 | `forged.py` | catalogues and frames that somebody made up, against every command, Python and the server |
 | `clients.py` | slow, silent and hostile HTTP clients beside an honest one |
-| `numbers.py` | nasty numbers for every option and every compiled function |
+| `numbers.py` | nasty numbers for every option and function, spoilt arguments of kernels |
 
 A group is a function that takes a `Case`, which has a seed and an empty directory (`case.py`). It raises `BrokenError`
 with the kind of promise that was broken. `__main__.py` chooses cases, `worker.py` runs them, `report.py` prints and

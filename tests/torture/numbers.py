@@ -6,12 +6,13 @@ process of its own, and options are spoilt two at a time.
 
 import random
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from madn.errors import MadnError
 from torture.case import BrokenError, Case
-from torture.processes import Ended, judged, run, start
+from torture.processes import Ended, judged, program, run, start
 
 CALLS = 6  # in a case
 SECONDS = 40.0
@@ -19,7 +20,10 @@ MEMORY = 3 << 30
 
 
 def numbers(case: Case) -> None:
-    """A few calls of one command or one function."""
+    """A few calls of one command or one function, or some hundreds of calls of kernels."""
+    if case.rng.random() < 0.1 and find_spec("fuzz_kernels") is not None:
+        _kernels(case)
+        return
     walkers: Any = import_module("nasty_numbers")
     directory = case.directory
     run(case, ("solve", "--pieces", "1", "--squares", "8", "--out", str(directory / "two"), "--json"))
@@ -92,6 +96,19 @@ def _functions(case: Case, walkers: Any, directory: Path) -> None:
     case.count("calls", CALLS)
     if ended.status:
         raise BrokenError("other", f"{name}: {ended.out.strip()[-300:]}")
+
+
+def _kernels(case: Case) -> None:
+    """Compiled functions with spoilt arguments: tests/fuzz_kernels.py with a seed and a number of calls."""
+    seed, count = case.rng.randrange(2**31), 500
+    path = import_module("fuzz_kernels").__file__ or ""
+    case.log(f"fuzz_kernels.py {seed} {count}")
+    ended = program(case, "fuzz_kernels.py", [path, str(case.directory), str(seed), str(count)]).end(240)
+    case.count("calls of kernels", count)
+    last = (ended.out.splitlines() or [""])[-1]
+    if ended.status:
+        kind = "crashes" if ended.status < 0 else "other"
+        raise BrokenError(kind, f"status {ended.status} at {last[:300]!a}: {ended.err[-300:]!a}")
 
 
 def _bounded(case: Case, what: str, work: Any) -> Ended:

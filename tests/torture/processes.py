@@ -174,10 +174,15 @@ def command(case: Case, args: Sequence[str], *, fresh: bool = False, memory: int
     case.log(what + (" (fresh)" if fresh else ""))
     if not fresh:
         return start(case, what, lambda: _main(args), memory=memory)
+    return program(case, what, ["-m", "madn", *args])
+
+
+def program(case: Case, what: str, args: Sequence[str]) -> Child:
+    """Start a Python program in a fresh interpreter, in the directory of the case."""
     stem = _stem(case)
     with open(stem.with_suffix(".out"), "wb") as out, open(stem.with_suffix(".err"), "wb") as err:
         process = subprocess.Popen(
-            [sys.executable, "-m", "madn", *args], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=case.directory
+            [sys.executable, *args], stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=case.directory
         )
     process.returncode = 0  # `Child` waits for it
     return _watched(case, Child(what, process.pid, stem))
