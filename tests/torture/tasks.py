@@ -244,14 +244,13 @@ def _must_succeed(ended: Ended) -> None:
 
 
 def different(what: str, expected: Any, found: Any) -> None:
-    """Raise `BrokenError` unless two contents are the same; it says which parts differ."""
+    """Raise BrokenError unless two contents are the same; it says which parts differ."""
     if expected == found:
         return
-    names = [name for name in {**expected, **found} if expected.get(name) != found.get(name)]
-    shown = ", ".join(
-        f"{name}: {str(found.get(name))[:60]} instead of {str(expected.get(name))[:60]}" for name in names[:3]
-    )
-    raise BrokenError("wrong numbers", f"{what}: {shown}")
+    if isinstance(expected, dict) and isinstance(found, dict):
+        for name in sorted({*expected, *found}):
+            different(f"{what}: {name}", expected.get(name), found.get(name))
+    raise BrokenError("wrong numbers", f"{what}: {str(found)[:100]} instead of {str(expected)[:100]}")
 
 
 def without_times(facts: Any) -> Any:
