@@ -47,6 +47,7 @@ LONG = (
     "test_solver.py::test_agrees_with_the_plain_solver_everywhere",
     "test_solver.py::test_same_bits_for_any_number_of_threads_and_any_build",
     "test_solver.py::test_the_estimate_grows_with_the_work",
+    "test_torture.py::test_a_short_run",
     "test_verify.py::test_every_flipped_byte_is_found",
 )
 
