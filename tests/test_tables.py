@@ -158,6 +158,7 @@ def test_packing_refuses_what_does_not_fit() -> None:
         (5, L, R, here[:-1], 0, out),
         (5, L, R, here - room, 0, out),
         (5, L, R, here + room, 0, out),
+        (5, L, R, np.full_like(here, 2**63 - 1), 0, out),
         (5, L, R, here, -1, out),
         (5, L, R, here, 0, out[: len(good) - 1]),
     ):
