@@ -223,6 +223,7 @@ def begun(tmp_path: Path) -> Path:
 
     def stopped(self: Streamed, examine: bool, *args: Any) -> Any:
         if examine and self.mirrored:
+            self._finish_writing(0)  # the checkpoint is there
             raise StoppedError
         return passes(self, examine, *args)
 
