@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         memory=memory_bytes(None, None, arguments.memory),
         bits=16,
         census=True,
-        resume=True,
+        resume=(Path(arguments.scratch) / "plan.json").exists(),
     )
     with ProgressBar("solving") as bar:
         meter = Meter(Path(f"{arguments.out}.meter"), bar)

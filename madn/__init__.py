@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from madn.board import Board, Move
     from madn.database import Analysis, Database, open_database
     from madn.errors import (
+        ClosedDatabaseError,
         CorruptBlockError,
         FormatVersionError,
         IllegalMoveError,
@@ -49,6 +50,7 @@ LAZY = {  # the module of each name, errors apart: nothing is imported before it
 __all__ = [
     "Analysis",
     "Board",
+    "ClosedDatabaseError",
     "CorruptBlockError",
     "Database",
     "FormatVersionError",

@@ -38,6 +38,7 @@ cdef class Engine:
     cdef readonly double tie
     cdef object reader
     cdef bint values             # stored, or only best moves
+    cdef bint closed
     cdef const double[::1] table  # all values by ID, if they are in memory
 
     def __cinit__(self, reader, double tie):
@@ -50,7 +51,13 @@ cdef class Engine:
             raise ValueError(f"{values.shape[0]} values for a game of {self.game.tables.positions} positions")
         self.table = values
 
+    def close(self):
+        """Forget the values; every question from now on raises what the reader, which is closed already, raises."""
+        self.table, self.closed = None, True
+
     cdef int check(self, uint64_t own, uint64_t other) except -1:
+        if self.closed:
+            self.reader.check_open()
         if not is_position(&self.game.tables, own, other):
             self.game.rank(own, other)    # raises, and says why
         return 0

@@ -12,6 +12,8 @@ from madn._players cimport Chooser, CompiledPlayer, choices
 
 cdef enum:
     BLOCK = 256          # games a thread takes at a time
+    AT_ONCE = 1 << 20    # games of one call, which Ctrl-C does not interrupt
+    LAST = 1 << 30       # the number of a game, at most
 
 cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ull
 
@@ -116,7 +118,7 @@ def play_many(CompiledPlayer first not None, CompiledPlayer second not None, uin
               uint64_t seed, int64_t begin, int64_t end, int threads):
     """Play the games begin..end-1 of a seed from an open board; return (games `first` won, plies)."""
     _check(first, second, own, other)
-    if not 0 <= begin <= end or not 1 <= threads <= MOST_THREADS:
+    if not 0 <= begin <= end <= LAST or end - begin > AT_ONCE or not 1 <= threads <= MOST_THREADS:
         raise ValueError(f"games {begin} to {end} on {threads} threads")
     cdef int64_t blocks = (end - begin + BLOCK - 1) // BLOCK, k, wins = 0, plies = 0
     cdef const Chooser* players[2]

@@ -17,7 +17,6 @@ from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError
 from madn.ranking import rank_many
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, open_reader
-from madn.store.records import CATALOGUE, SUMS
 
 Option = tuple[int, int, bool, int, int, float | None]  # a move as the engine gives it
 MEASURED = ("decisions", "max_loss", "max_loss_board", "mean_loss")
@@ -61,8 +60,8 @@ class Analysis:
 def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: int = CACHE_BYTES) -> "Database":
     """Open a database; without a path the small one, of two pieces, that comes with the package.
 
-    Only the catalogue is read now. Blocks are read when they are needed, and at most `cache_bytes` of decoded ones
-    stay in memory.
+    Its files are opened now: it answers for this database even if another takes its place. Blocks are read when they
+    are needed, and at most `cache_bytes` of decoded ones stay in memory.
     """
     if path is None:
         path = str(resources.files("madn") / "data" / EMBEDDED)
@@ -109,13 +108,16 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Close the files and drop what is in memory; a second time does nothing."""
-        self.engine.hold(None)
+        """Close the files and drop what is in memory; a second time does nothing.
+
+        What other threads are reading they still get; whatever is asked later raises `ClosedDatabaseError`.
+        """
         self._reader.close()
+        self.engine.close()
 
     def preload(self) -> None:
-        """Open all files, and decode all values of a small game, up to 32 MiB, so that no answer waits for the disk."""
-        self._reader.open_files()
+        """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk."""
+        self._reader.check_open()
         positions = self.engine.game.positions
         if not self._reader.policy and self._reader.totals()[1] == positions <= PRELOADED:
             self.engine.hold(self._reader.wins(np.arange(positions)))
@@ -167,17 +169,16 @@ class Database:
         """What is in the database and where it comes from, ready for JSON."""
         catalogue = self._catalogue
         blocks, positions = self._reader.totals()
-        files = [CATALOGUE, SUMS, *(file.name for file in catalogue.files)]
-        sizes = [(self.path / name).stat().st_size for name in files if (self.path / name).exists()]
+        size = self._reader.stored_bytes()
         return {
             "rules": asdict(self.rules),
             "positions": positions,
             "blocks": blocks,
-            "bytes": sum(sizes),
+            "bytes": size,
             "format": catalogue.format,
             "values": self.values,
             "max_error": max((stored.max_error for stored in catalogue.encodings), default=0.0),
-            **self._compression(positions, sum(sizes)),
+            **self._compression(positions, size),
             "boards": {board.name: {"board": board.board, "win": board.win} for board in catalogue.boards},
             "provenance": catalogue.provenance,
         }

@@ -1,8 +1,16 @@
 """Every error this package raises on purpose. `MadnError` is the base of all."""
 
 
+def printable(text: object) -> str:
+    """Text, perhaps from a stranger's file, as it may go to a terminal: what is not printable is escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
+
+
 class MadnError(Exception):
     """Base of all errors of this package; `str(error)` is one line for a person."""
+
+    def __str__(self) -> str:
+        return printable(Exception.__str__(self))  # OSError and KeyError have ways of their own
 
 
 class InvalidNumberError(MadnError, ValueError):
@@ -32,9 +40,6 @@ class RulesMismatchError(MadnError, ValueError):
 class MissingBlockError(MadnError, KeyError):
     """The position is a position of the game, but not in this database."""
 
-    def __str__(self) -> str:
-        return Exception.__str__(self)  # KeyError would print the repr of the sentence
-
 
 class NoValuesError(MissingBlockError):
     """The database stores best moves without winning probabilities, and one was asked for."""
@@ -46,6 +51,10 @@ class CorruptBlockError(MadnError, OSError):
 
 class MissingDatabaseError(CorruptBlockError, FileNotFoundError):
     """There is no database at the path."""
+
+
+class ClosedDatabaseError(MadnError, ValueError):
+    """The database was closed, and is asked something."""
 
 
 class FormatVersionError(MadnError, OSError):

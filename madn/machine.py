@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -66,6 +67,17 @@ def _amount(size: int) -> str:
 def free_disk(directory: str | os.PathLike[str]) -> int:
     """The bytes that can still be written to the disk of a directory."""
     return shutil.disk_usage(directory).free
+
+
+def flush(path: str | os.PathLike[str]) -> None:
+    """Wait until a file or directory is on disk."""
+    if sys.platform == "win32" and os.path.isdir(path):
+        return  # directories cannot be flushed there
+    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def fastest_build(builds: Mapping[str, Build]) -> str:

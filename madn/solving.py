@@ -6,10 +6,13 @@
 places to write to. `Job.run` carries the plan out. `solve` is both.
 """
 
+import itertools
 import os
-from collections.abc import Callable, Iterator
+import shlex
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from pathlib import PurePath
 from typing import Any
 
 from madn._core import Game
@@ -24,7 +27,7 @@ from madn.store import write_database
 from madn.store.blocks import ENCODINGS, quantised
 from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
 from madn.store.workplace import check_room, check_writable, published
-from madn.store.writer import Databases, open_writer
+from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
 Path = str | os.PathLike[str]
@@ -132,9 +135,7 @@ def prepare(
     for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
             raise OutputError(f"{name}: the name of a directory is missing")
-    for path in (out, policy):
-        if path is not None:
-            check_writable(path)
+    _check_apart({"--out": out, "--policy": policy, "--scratch": scratch})
     if scratch is not None:
         check_scratch(scratch)
     plan = make_plan(
@@ -145,8 +146,21 @@ def prepare(
         **settings,
     )
     plan.check_memory()
+    job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy))
+    for path, encoder in job.encoders():
+        check_writable(path, task=whole_task(job.task(), encoder))
     check_room((path, size) for path, size in _room(plan, out, policy) if path is not None)
-    return Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy))
+    return job
+
+
+def _check_apart(places: Mapping[str, Path | None]) -> None:
+    """Raise `OutputError` if one of the directories is another one, or inside it."""
+    named = [(name, path, os.path.realpath(path)) for name, path in places.items() if path is not None]
+    for (one, path, inner), (other, outside, outer) in itertools.permutations(named, 2):
+        if inner == outer:
+            raise OutputError(f"{path}: the same directory for {one} and {other}; each needs one of its own")
+        if outer in map(str, PurePath(inner).parents):
+            raise OutputError(f"{path}: {one} is inside {outside}, the directory for {other}; choose directories apart")
 
 
 def _room(plan: Plan, out: Path | None, policy: Path | None) -> Iterator[tuple[Path | None, int]]:
@@ -190,14 +204,15 @@ class Job:
         What is left to do once everything is stored is noted in the scratch directory: a run that is stopped then is
         completed by the next one.
         """
-        with ExitStack() as stack, scratch_directory(self.plan) as scratch:
+        places = {name: None if path is None else os.path.realpath(path) for name, path in self._places().items()}
+        stored = {**places, "bits": self.plan.bits}
+        with ExitStack() as stack, scratch_directory(self.plan, stored, self.command()) as scratch:
             last = scratch.finished
             databases = self._databases(stack, complete=last is not None)
-            if last is None:
+            if last is None or not databases.complete(self.plan.positions):
                 solution = carry_out(self.plan, report, databases, scratch)
                 result = self._result(solution)
                 last = {"result": result.to_json(), "provenance": provenance(result), "boards": named_boards(solution)}
-                databases.flush()
                 scratch.finish(last)
             return self._publish(databases, scratch, last)
 
@@ -212,20 +227,49 @@ class Job:
 
         If they are complete, only those that were not put in their place.
         """
+        writers: dict[str, DatabaseWriter] = {}
+        for path, encoder in self.encoders():
+            if not (complete and published(path)):
+                command = f"{self.command()} --resume"
+                opened = open_writer(path, encoder, self.task(), command=command, keep=True, threads=self.plan.threads)
+                writers[path] = stack.enter_context(opened)
+        return Databases(*(writers.get(path) if path is not None else None for path in self._places().values()))
+
+    def _places(self) -> dict[str, str | None]:
+        return {"out": self.out, "policy": self.policy}
+
+    def encoders(self) -> Iterator[tuple[str, Encoder]]:
+        """Where the databases are written, and how."""
         plan = self.plan
         given = ENCODINGS[plan.representation.name]
-        encoding = given if plan.bits is None else quantised(plan.bits)
-        encoders: list[tuple[str | None, Encoder]] = [
-            (self.out, ValueEncoder(plan.rules, given, encoding)),
-            (self.policy, PolicyEncoder(plan.rules)),
-        ]
-        writers = [
-            stack.enter_context(open_writer(path, encoder, plan.task(), keep=True, threads=plan.threads))
-            if path is not None and not (complete and published(path))
-            else None
-            for path, encoder in encoders
-        ]
-        return Databases(*writers)
+        if self.out is not None:
+            yield self.out, ValueEncoder(plan.rules, given, given if plan.bits is None else quantised(plan.bits))
+        if self.policy is not None:
+            yield self.policy, PolicyEncoder(plan.rules)
+
+    def task(self) -> dict[str, Any] | None:
+        """All that the databases depend on besides how they are written; None if nobody can go on with them."""
+        return None if self.plan.scratch is None else self.plan.task()
+
+    def command(self) -> str:
+        """What a person types for this solve."""
+        plan = self.plan
+        words = ["madn", "solve"]
+        options = {
+            **asdict(plan.rules),
+            "tolerance": plan.tolerance,
+            "for": plan.board,
+            "memory": plan.memory_limit,
+            "scratch": plan.scratch,
+            "out": self.out,
+            "bits": plan.bits,
+            "policy": self.policy,
+            "census": plan.census and self.policy is None,
+        }
+        for name, value in options.items():
+            if value not in (None, False):
+                words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
+        return shlex.join(words)
 
     def _result(self, solution: Solution) -> Result:
         plan = self.plan

@@ -33,6 +33,8 @@ LONG = (
     "test_cli.py::test_a_plan_that_does_not_fit_is_still_a_plan",
     "test_cli.py::test_ctrl_c_ends_a_long_solve",
     "test_compress.py::test_killed_at_random_moments",
+    "test_damaged_work.py::test_a_damaged_solve",
+    "test_damaged_work.py::test_undamaged_work_goes_on",
     "test_deliver.py::test_a_policy_from_the_solve_is_that_of_its_values",
     "test_deliver.py::test_values_stay_only_as_long_as_they_are_needed",
     "test_engine.py::test_every_answer_names_the_same_best_move",
@@ -45,6 +47,7 @@ LONG = (
     "test_solver.py::test_agrees_with_the_plain_solver_everywhere",
     "test_solver.py::test_same_bits_for_any_number_of_threads_and_any_build",
     "test_solver.py::test_the_estimate_grows_with_the_work",
+    "test_torture.py::test_a_short_run",
     "test_verify.py::test_every_flipped_byte_is_found",
 )
 

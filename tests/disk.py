@@ -50,6 +50,9 @@ class Collector:
     def flush(self) -> None:
         pass
 
+    def flush_to_disk(self) -> None:
+        pass
+
 
 def values_of(solution: Solution) -> NDArray[Any]:
     out = np.empty(solution.rules.positions, solution.plan.representation.dtype)
@@ -60,8 +63,10 @@ def values_of(solution: Solution) -> NDArray[Any]:
 def solve_on_disk(
     plan: Plan, progress: Callable[[float, str], None] | None = None, receiver: Receiver | None = None
 ) -> Solution:
-    """Carry out a plan in its scratch directory, and leave that as it is."""
-    with scratch_directory(plan) as scratch:
+    """Carry out a plan in its scratch directory, and leave that as it is; resumes only what was begun."""
+    assert plan.scratch is not None
+    begun = (Path(plan.scratch) / "plan.json").exists()
+    with scratch_directory(replace(plan, resume=plan.resume and begun)) as scratch:
         return solve(plan, progress, receiver, scratch)
 
 

@@ -91,7 +91,7 @@ def never_read(address: Address, source: str = "127.0.0.1", requests: int = 40) 
 def slow_reader(address: Address, seconds: float, source: str = "127.0.0.1") -> float:
     """As `never_read`, but takes a byte now and then; how long the server waited for it, `seconds` at most."""
     begin = time.monotonic()
-    with never_read(address, source) as connection, contextlib.suppress(ConnectionError):
+    with never_read(address, source) as connection, contextlib.suppress(ConnectionError, TimeoutError):
         connection.settimeout(1)
         while time.monotonic() < begin + seconds and connection.recv(1) and not is_reset(connection):
             time.sleep(0.05)

@@ -1,5 +1,6 @@
 """Can't Stop, long solves: how far the work is, Ctrl-C in the middle of a level, going on after a stop."""
 
+import random
 import signal
 from pathlib import Path
 from types import FrameType
@@ -31,15 +32,37 @@ def test_a_solve_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
 
     with pytest.raises(StopError):
         solve(game, checkpoint=file, progress=stop)
-    assert file.exists()
+    whole = file.read_bytes()
     with pytest.raises(CorruptBlockError, match="another solve"):
         solve(CantStop(3, 1, 1), checkpoint=file)
+    header = len(b"\n".join(whole.split(b"\n", 2)[:2]))
+    rng = random.Random(5)
+    for damage in range(60):
+        at = rng.randrange(len(whole) if damage % 2 else header)
+        words = at // 8 * 8, rng.randrange(len(whole) // 8) * 8
+        changed = bytearray(whole)
+        if damage % 5 == 0:
+            changed[words[0] : words[0] + 8], changed[words[1] : words[1] + 8] = (
+                whole[words[1] : words[1] + 8],
+                whole[words[0] : words[0] + 8],
+            )
+        elif damage % 5 == 1:
+            del changed[at:]
+        elif damage % 5 == 2:
+            changed += rng.randbytes(8)
+        else:
+            changed[at] ^= 1 << rng.randrange(8)
+        file.write_bytes(changed)
+        if changed != whole:
+            with pytest.raises(CorruptBlockError, match=r"state: .*; to start anew remove this file"):
+                solve(game, checkpoint=file)
+    file.write_bytes(whole)
     solution, undisturbed = solve(game, checkpoint=file), solve(game)
     assert np.array_equal(solution.values, undisturbed.values)
     assert solution.components == game.components
     assert np.array_equal(solution.table, undisturbed.table)
     assert not file.exists()
-    file.write_bytes(b"PK\x03\x04 nonsense")
+    file.write_bytes(b"nonsense")
     with pytest.raises(CorruptBlockError, match="not a checkpoint"):
         solve(game, checkpoint=file)
 

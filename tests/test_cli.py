@@ -148,7 +148,8 @@ def test_every_command_has_the_fields_of_the_contract_documented_and_a_table_for
     for field in found:
         assert f"`{field}`" in section, f"docs/cli.md does not explain {field} of madn {name}"
     status, out, err = run(*command_line(line))
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert err == "" or (name == "solve" and err.startswith("game"))  # its plan
     assert out.isascii()
     assert max(map(len, out.splitlines())) < 100
 
@@ -303,12 +304,12 @@ def test_solve_takes_the_method_the_threads_and_the_tolerance(answer: Any) -> No
     assert other["start"] == pytest.approx(best["start"], abs=1e-7)
 
 
-def test_the_plan_is_said_before_the_work_and_not_on_standard_output_with_json(run: Run) -> None:
+def test_the_plan_is_said_before_the_work_on_standard_error(run: Run) -> None:
     game = "solve", "--pieces", 1, "--squares", 8
-    assert "positions" in run(*game)[1]
-    _, out, err = run(*game, "--json")
+    _, out, err = run(*game)
     assert err.startswith("game")
-    assert json.loads(out)
+    assert out.startswith("start")
+    assert json.loads(run(*game, "--json")[1])
 
 
 def test_a_plan_that_does_not_fit_is_still_a_plan(answer: Any, run: Run) -> None:
@@ -689,7 +690,7 @@ def test_a_reader_that_goes_away_changes_nothing_but_what_is_read(
         err = writing if both else subprocess.PIPE
         done = subprocess.run(command, stdout=writing, stderr=err, text=True, check=False)
         assert done.returncode == status
-        assert both or status == 2 or done.stderr == ""
+        assert both or status == 2 or done.stderr == "" or (args[0] == "solve" and done.stderr.startswith("game"))
     os.close(writing)
     assert {path.name for path in tmp_path.iterdir()} == {Path(word).name for word in args if str(tmp_path) in word}
 
@@ -706,7 +707,7 @@ WRITERS = {
     "plot ratios --out": "svg",
     "pyramid --tiers 5 --tree --svg": "svg",
     "play fpoc random --pieces 1 --out": "txt",
-    "cantstop --checkpoint": "npz",
+    "cantstop --checkpoint": "state",
 }
 
 
@@ -804,7 +805,7 @@ def test_a_terminal_has_a_progress_bar(run: Run, monkeypatch: pytest.MonkeyPatch
 
 def test_a_pipe_has_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    assert run("solve", "--pieces", 1)[2] == ""
+    assert "%" not in run("solve", "--pieces", 1)[2]
 
 
 def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import all_boards
 
-from madn import Board, MissingBlockError, ResourceError, Rules, open_database
+from madn import Board, MissingBlockError, Rules, open_database
 from madn._core import Game
 from madn.cli import main
 from madn.solver import id_order, make_plan, solve, strips
@@ -116,7 +116,7 @@ def test_values_stay_only_as_long_as_they_are_needed(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.values"))
 
 
-def test_values_that_went_to_a_lost_database_are_missed(tmp_path: Path) -> None:
+def test_values_that_went_to_a_lost_database_are_solved_again(tmp_path: Path) -> None:
     plan = disk_plan(Rules(2, 10), tmp_path / "scratch", resume=True)
 
     def tell(fraction: float, text: str) -> None:
@@ -125,8 +125,9 @@ def test_values_that_went_to_a_lost_database_are_missed(tmp_path: Path) -> None:
 
     with pytest.raises(StoppedError):
         solve_on_disk(plan, tell, Collector(plan.rules))
-    with pytest.raises(ResourceError, match="a database that is no longer there"):
-        solve_on_disk(plan, None, Collector(plan.rules))
+    collector = Collector(plan.rules)
+    solve_on_disk(plan, None, collector)
+    assert (collector.values == values_of(solve(make_plan(plan.rules)))).all()
 
 
 # solving for a board
@@ -226,7 +227,7 @@ def test_what_is_announced_is_asked_for_in_small_pieces(
     monkeypatch.setattr(strips, "AHEAD", 100)
     rules = Rules(2, 10)
     tiling = Tiling(Side(rules, 0), Side(rules, 1), threads=1)
-    with closing(StripFile(tmp_path / "values", tiling, np.int32, create=True)) as file:
+    with closing(StripFile(tmp_path / "values", tiling, np.int32)) as file:
         file.announce(12, classes)
     begin, end = tiling.tile[12][[classes.start, classes.stop]] if classes else (0, tiling.tile[12][-1])
     assert len(asked) > 1

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from test_store import Noise
 
 from madn import MadnError, Rules, open_database
+from madn.errors import OutputError
 from madn.solver.zones import Run, Zones
 from madn.store import verify_database, write_database
 from madn.store.blocks import FIXED32, quantised
@@ -32,7 +33,7 @@ class StoppedError(Exception):
 
 def opened(path: Path, **changes: Any) -> AbstractContextManager[DatabaseWriter]:
     encoder = changes.pop("encoder", ValueEncoder(RULES, FIXED32))
-    return open_writer(path, encoder, {"solve": 1}, keep=True, block_positions=BLOCK, **changes)
+    return open_writer(path, encoder, {"solve": 1}, command="go on", keep=True, block_positions=BLOCK, **changes)
 
 
 def give(database: DatabaseWriter, run: Run, cuts: list[int]) -> None:
@@ -119,11 +120,22 @@ def test_stops_do_not_matter(
     assert not part.exists()
 
 
-def test_another_task_begins_anew(tmp_path: Path) -> None:
+def test_another_task_is_refused_and_the_work_stays(tmp_path: Path, plain: Path) -> None:
     with pytest.raises(StoppedError):
         stopped(tmp_path / "db", 5)
-    with opened(tmp_path / "db", encoder=ValueEncoder(RULES, FIXED32, quantised(16))) as database:
-        assert not database.has(RUNS[3].first, RUNS[3].size)
+    part = {path.name: path.read_bytes() for path in (tmp_path / ".db.madn-part").iterdir()}
+    other = opened(tmp_path / "db", encoder=ValueEncoder(RULES, FIXED32, quantised(16)))
+    with pytest.raises(OutputError, match="unfinished work of another command: `go on` goes on with it"), other:
+        pytest.fail("it was opened")
+    with pytest.raises(OutputError, match="unfinished work"):
+        write_database(tmp_path / "db", SOURCE, {})
+    assert {path.name: path.read_bytes() for path in (tmp_path / ".db.madn-part").iterdir()} == part
+    with opened(tmp_path / "db") as database:
+        assert database.has(RUNS[3].first, RUNS[3].size)
+        for run in RUNS:
+            give(database, run, [])
+        database.publish({}, [])
+    assert digests(tmp_path / "db") == digests(plain)
 
 
 def test_nothing_is_left_of_work_that_did_not_begin(tmp_path: Path) -> None:

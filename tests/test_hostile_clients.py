@@ -14,7 +14,6 @@ from typing import Any
 
 import hostile_clients as hostile
 import pytest
-import uvicorn
 from test_web import running
 
 import madn
@@ -38,7 +37,7 @@ def served() -> Iterator[Served]:
 @contextlib.contextmanager
 def listening(app: Any, *proxies: str) -> Iterator[tuple[str, int]]:
     """The application behind a real socket, in a thread. The system keeps little for clients that do not read."""
-    server = uvicorn.Server(serving.configured(app, proxies))
+    server = serving.Server(serving.configured(app, proxies))
     with serving.bound("127.0.0.1", 0) as socket_:
         socket_.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
         address = socket_.getsockname()

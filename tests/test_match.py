@@ -66,6 +66,9 @@ def test_games_are_the_same_on_any_number_of_threads_and_in_any_slices() -> None
     cuts = [play_many(one, two, 1, 1, 5, a, b, 2) for a, b in pairwise([0, 1, 257, 2000, 3000])]
     assert tuple(map(sum, zip(*cuts, strict=True))) == whole
     assert play_many(one, two, 1, 1, 6, 0, 3000, 2) != whole
+    for begin, end in ((-1, 5), (5, 4), (0, 2**62), (0, 2**63 - 1), (2**62, 2**62 + 5)):
+        with pytest.raises(ValueError, match=f"games {begin} to {end}"):
+            play_many(one, two, 1, 1, 5, begin, end, 1)
 
 
 def test_optimal_plays_the_same_games_without_a_table(tmp_path, monkeypatch) -> None:  # type: ignore[no-untyped-def]

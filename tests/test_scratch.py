@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from disk import Collector, StoppedError, disk_plan, solve_on_disk, values_from_disk, values_of
 
@@ -18,13 +19,17 @@ from madn import CorruptBlockError, ResourceError, Rules
 from madn.cli import main
 from madn.errors import OutputError, PlanError
 from madn.solver import make_plan, scratch_directory, solve
-from madn.solver.footprint import component_positions
+from madn.solver.figures import read_figures, write_figures
+from madn.solver.footprint import can_stream, component_positions
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import Scratch
+from madn.solver.sides import Side
 from madn.solver.streamed import Streamed
-from madn.solver.strips import StripFile
+from madn.solver.strips import StripFile, Tiling
+from madn.solving import prepare
 from madn.store import verify_database
+from madn.store.frames import FrameFiles
 from madn.store.writer import DatabaseWriter
 
 GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
@@ -137,11 +142,16 @@ def test_kill_9_at_random_moments(tmp_path: Path) -> None:
     game = ["solve", "--pieces", "3", "--squares", f"{rules.squares}", "--tolerance", f"{tolerance}", "--json"]
     limit = make_plan(rules, tolerance=tolerance, scratch=str(scratch), memory=BASE_MEMORY + 1).memory_bytes
     assert main([*game, "--out", str(plain), "--scratch", str(tmp_path / "other")]) == 0
-    args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--resume", "--memory", f"{limit}"]
+    args = [*game, "--out", str(disturbed), "--scratch", str(scratch), "--memory", f"{limit}"]
+
+    def command() -> list[str]:
+        resume = ["--resume"] if (scratch / "plan.json").exists() else []
+        return [sys.executable, "-c", WORKER, *args, *resume]
+
     moments = random.Random(7)
     kills, longest, most = 0, *((15.0, 40.0) if whole else (1.0, 3.0))
     while kills < 20:
-        worker = subprocess.Popen([sys.executable, "-c", WORKER, *args], stdout=subprocess.PIPE, text=True)
+        worker = subprocess.Popen(command(), stdout=subprocess.PIPE, text=True)
         assert worker.stdout
         assert worker.stdout.readline() == "ready\n"
         try:
@@ -157,7 +167,7 @@ def test_kill_9_at_random_moments(tmp_path: Path) -> None:
             _same_values(plain, disturbed)
             longest = max(0.2, longest / 2)
         worker.communicate()
-    assert subprocess.run([sys.executable, "-c", WORKER, *args], stdout=subprocess.DEVNULL, check=False).returncode == 0
+    assert subprocess.run(command(), stdout=subprocess.DEVNULL, check=False).returncode == 0
     _same_values(plain, disturbed)
     assert os.listdir(scratch) == []
 
@@ -169,7 +179,7 @@ def test_a_stop_after_the_last_component_loses_nothing(
     """Stopped before either database is in its place, between the two, and before the scratch directory is empty."""
     out, policy, scratch = (tmp_path / name for name in ("db", "policy", "scratch"))
     args = ["solve", "--pieces", "2", "--squares", "10", "--out", str(out), "--policy", str(policy)]
-    args += ["--scratch", str(scratch), "--resume", "--json"]
+    args += ["--scratch", str(scratch), "--json"]
     publish = DatabaseWriter.publish
 
     def half_cleared(self: Scratch) -> None:
@@ -188,7 +198,7 @@ def test_a_stop_after_the_last_component_loses_nothing(
         assert main(args) == 130
     assert out.exists() == (step != "values")
     capsys.readouterr()
-    assert main(args) == 0
+    assert main([*args, "--resume"]) == 0
     assert json.loads(capsys.readouterr().out)["start"] == solve(make_plan(Rules(2, 10))).start
     assert verify_database(out, deep=True).ok
     assert verify_database(policy).ok
@@ -213,6 +223,7 @@ def begun(tmp_path: Path) -> Path:
 
     def stopped(self: Streamed, examine: bool, *args: Any) -> Any:
         if examine and self.mirrored:
+            self._finish_writing(0)  # the checkpoint is there
             raise StoppedError
         return passes(self, examine, *args)
 
@@ -225,29 +236,28 @@ def begun(tmp_path: Path) -> Path:
 
 def test_work_that_was_begun_is_not_overwritten(begun: Path) -> None:
     before = sorted(begun.iterdir())
-    with pytest.raises(ResourceError, match="--resume goes on"):
+    with pytest.raises(OutputError, match="holds work that was begun"):
         solve_on_disk(disk_plan(Rules(2, 10), begun))
     assert sorted(begun.iterdir()) == before
 
 
 def test_work_of_other_rules_is_refused(begun: Path) -> None:
-    with pytest.raises(ResourceError, match="another solve, with squares 10 instead of 12"):
+    with pytest.raises(OutputError, match="another solve, with squares 10 instead of 12"):
         solve_on_disk(disk_plan(Rules(2, 12), begun, resume=True))
-    with pytest.raises(ResourceError, match="another solve, with tolerance 1e-15 instead of 1e-09"):
+    with pytest.raises(OutputError, match="another solve, with tolerance 1e-15 instead of 1e-09"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True, tolerance=1e-9))
 
 
 def test_work_of_another_version_is_refused(begun: Path) -> None:
-    task = json.loads((begun / "plan.json").read_text())
-    (begun / "plan.json").write_text(json.dumps({**task, "format": 99}))
-    with pytest.raises(ResourceError, match="another version"):
+    write_figures(begun / "plan.json", "", {**(read_figures(begun / "plan.json", "") or {}), "format": 99})
+    with pytest.raises(OutputError, match="another version"):
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
 
 
 def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear")
-    with pytest.raises(ResourceError, match=r"holds 'letter.txt'"):
-        solve_on_disk(disk_plan(Rules(2, 8), tmp_path, resume=True))
+    with pytest.raises(OutputError, match=r"holds 'letter.txt'"):
+        solve_on_disk(disk_plan(Rules(2, 8), tmp_path))
     with pytest.raises(OutputError, match="not a directory for scratch files"):
         solve_on_disk(disk_plan(Rules(2, 8), tmp_path / "letter.txt"))
 
@@ -274,20 +284,22 @@ def test_files_that_were_cut_off_or_changed_are_noticed(begun: Path, suffix: str
 def test_the_strips_are_enough_to_go_on(begun: Path, lost: bool) -> None:
     """Killed between the end of a sweep that may be the last and the writing of its checkpoint."""
     (path,) = begun.glob("*.state")
-    path.write_text(json.dumps({**json.loads(path.read_text()), "after_capture": None}))
+    plan = disk_plan(Rules(2, 10), begun, resume=True)
+    with scratch_directory(plan) as scratch:
+        write_figures(path, scratch.task, {**(read_figures(path, scratch.task) or {}), "after_capture": None})
     (captures,) = begun.glob("*.captures?")
     captures.unlink()
     if lost:
         path.unlink()  # then the component is begun again
-    outside = solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
+    outside = solve_on_disk(plan)
     inside = solve(make_plan(Rules(2, 10)))
     assert (outside.win, outside.updates, outside.extremes()) == (inside.win, inside.updates, inside.extremes())
 
 
 @pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")
 def test_two_solvers_do_not_share_a_directory(tmp_path: Path) -> None:
-    plan = disk_plan(Rules(2, 8), tmp_path, resume=True)
-    with scratch_directory(plan) as scratch:
+    with scratch_directory(disk_plan(Rules(2, 8), tmp_path)) as scratch:
+        plan = disk_plan(Rules(2, 8), tmp_path, resume=True)
         solution = solve(plan, scratch=scratch)
         with pytest.raises(ResourceError, match="another solve is at work"):
             solve_on_disk(plan)
@@ -327,3 +339,95 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeyp
 def test_plans_that_make_no_sense(options: dict[str, Any], part: str) -> None:
     with pytest.raises(PlanError, match=part):
         make_plan(Rules(2, 8), **options)
+
+
+# checksums
+
+
+def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
+    """Bits flipped, words exchanged, values moved: however the tile is read."""
+    rules, path, rng = Rules(2, 10), tmp_path / "000.values", random.Random(3)
+    tiling = Tiling(Side(rules, 0), Side(rules, 1), threads=1)
+    numbers = np.random.default_rng(3)
+    strips = [numbers.integers(-(2**28), 2**28, n).astype(np.int32) for n in tiling.tile[:, -1]]
+    with StripFile(path, tiling, np.int32) as file:
+        for strip, values in enumerate(strips):
+            file.write(strip, values)
+        sums = file.sums_text()
+    whole = path.read_bytes()
+    assert whole == b"".join(values.tobytes() for values in strips)
+    for number in range(300):
+        strip, tile = rng.choice(np.argwhere(tiling.counts > 0).tolist())
+        begin, end = (int(tiling.strip[strip] + tiling.tile[strip, c]) for c in (tile, tile + 1))
+        words = np.frombuffer(whole, np.int32).copy()
+        if number % 3 == 0:
+            words[rng.randrange(begin, end)] ^= 1 << rng.randrange(31)
+        elif number % 3 == 1:
+            i, j = rng.sample(range(begin, end), 2)
+            words[i], words[j] = words[j], words[i]
+        else:
+            words[begin:end] = np.roll(words[begin:end], rng.choice([-1, 1]))
+        path.write_bytes(words.tobytes())
+        with StripFile(path, tiling, np.int32, sums) as file:
+            for classes in (None, range(tile, tile + 1), range(tile, tiling.classes), range(tile + 1)):
+                with pytest.raises(
+                    CorruptBlockError, match=f"000.values: damaged: checksum of tile {tile} of strip {strip} "
+                ):
+                    file.read(strip, classes)
+            for other in {*range(tiling.strips)} - {strip}:
+                assert (file.read(other) == strips[other]).all()
+
+
+# what is relied on is on disk
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs the names of open files")
+def test_what_is_relied_on_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values before the figures that say they are there, checkpoints before states, blocks before values go."""
+    places: dict[str, Any] = {name: tmp_path / name for name in ("out", "policy", "scratch")}
+    job = prepare(Rules(3, 8), **places, tolerance=1e-4, threads=1)
+    streamed = frozenset(pair for pair in job.plan.pairs if can_stream(job.plan.rules, *pair))
+    waiting: set[str] = set()  # files that are not on disk as they are
+    events: set[str] = set()
+    pwritev, fsync, replaced = os.pwritev, os.fsync, os.replace
+    write_bytes, append = Path.write_bytes, FrameFiles.append
+
+    def name(handle: int) -> str:
+        return os.readlink(f"/proc/self/fd/{handle}")
+
+    def written(handle: int, *args: Any) -> int:
+        waiting.add(name(handle))
+        return pwritev(handle, *args)
+
+    def all_written(path: Path, data: bytes) -> int:
+        waiting.add(str(path))
+        return write_bytes(path, data)
+
+    def appended(files: FrameFiles, frame: bytes) -> Any:
+        waiting.update(str(files.directory / file) for file in ("journal", f"values-{len(files.done):04}.madn"))
+        return append(files, frame)
+
+    def flushed(handle: int) -> None:
+        waiting.discard(name(handle))
+        fsync(handle)
+
+    def replace_file(part: Path, path: Path) -> None:
+        number, suffix = path.stem, path.suffix
+        ours = {file for file in waiting if Path(file).stem == number}
+        if suffix == ".state" and json.loads(part.read_text())["after_capture"] is not None:
+            # strips may be written already for the sweep after it
+            ours = {file for file in ours if Path(file).suffix.startswith(".captures")}
+        if suffix == ".stored":
+            ours |= {file for file in waiting if "madn-part" in file}
+        assert not ours, f"{path} relies on {ours}"
+        events.add(suffix)
+        replaced(part, path)
+
+    monkeypatch.setattr(os, "pwritev", written)
+    monkeypatch.setattr(Path, "write_bytes", all_written)
+    monkeypatch.setattr(FrameFiles, "append", appended)
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", replace_file)
+    replace(job, plan=replace(job.plan, streamed=streamed)).run()
+    assert events == {".json", ".done", ".stored", ".state"}
+    assert not {file for file in waiting if Path(file).parent == tmp_path / "out"}

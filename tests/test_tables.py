@@ -138,6 +138,9 @@ def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
     sweeper.set_column_exits(column_exits, 3)
     with pytest.raises(ValueError, match="too few for rows"):
         sweeper.run(0, 1, 1, False)
+    sweeper.set_column_exits([], 0)  # those from before are gone
+    with pytest.raises(ValueError, match="0 column exits, and moves lead to"):
+        sweeper.run(0, 1, 1, False)
 
 
 def test_packing_refuses_what_does_not_fit() -> None:
@@ -155,6 +158,7 @@ def test_packing_refuses_what_does_not_fit() -> None:
         (5, L, R, here[:-1], 0, out),
         (5, L, R, here - room, 0, out),
         (5, L, R, here + room, 0, out),
+        (5, L, R, np.full_like(here, 2**63 - 1), 0, out),
         (5, L, R, here, -1, out),
         (5, L, R, here, 0, out[: len(good) - 1]),
     ):

@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from madn.errors import printable
+
 Rows = list[tuple[str, str]]  # of a table: what, and how much
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
@@ -66,7 +68,7 @@ def duration(seconds: float) -> str:
 
 def columns(rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:
     """Lay out rows in columns two spaces apart; those numbered in `right` are aligned to the right."""
-    texts = [[str(cell) for cell in row] for row in rows]
+    texts = [[printable(cell) for cell in row] for row in rows]
     for number, column in enumerate(zip(*texts, strict=True)):
         width = max(map(len, column))
         for row in texts:

@@ -96,15 +96,15 @@ def solve(
     the tolerance. An existing database in DIR is replaced once the new one is complete.
 
     With --scratch a component that does not fit into --memory is streamed from disk, and a run that was stopped,
-    however that happened, can be continued with --resume; the result has the same bits. The scratch directory is
-    emptied when the database is complete.
+    however that happened, can be continued with the same command and --resume; the result has the same bits. The
+    scratch directory is emptied when the database is complete. To start anew, remove it.
 
     Example: madn solve --pieces 2 --out two
     """
     from madn.solving import prepare
 
     job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
-    click.echo(columns(_plan_rows(job.plan)) + "\n", err=as_json)
+    click.echo(columns(_plan_rows(job.plan)) + "\n", err=True)  # standard output stays empty if the solve fails
     with ProgressBar("solving") as bar:
         result = job.run(bar)
     if as_json:

@@ -7,6 +7,7 @@ import click
 from madn.cli.options import database_argument
 from madn.cli.output import attributes, columns, json_option, show
 from madn.cli.progress import ProgressBar
+from madn.errors import printable
 
 if TYPE_CHECKING:
     from madn.store import Report
@@ -55,7 +56,7 @@ def _table(report: "Report") -> str:
         rows.append(("recomputed", f"{report.recomputed:,}"))
         rows.append(("residual", f"{report.residual:.2g}  {report.residual_board}"))
     rows.append(("damaged", f"{len(report.damaged):,}" if report.damaged else "nothing"))
-    lines = [columns(rows), *report.damaged[:SHOWN]]
+    lines = [columns(rows), *map(printable, report.damaged[:SHOWN])]
     if len(report.damaged) > SHOWN:
         lines.append(f"... and {len(report.damaged) - SHOWN:,} more; --json lists them all")
     return "\n".join(lines)

@@ -26,6 +26,7 @@ cdef class Tiles:
     cdef const int32_t[::1] row_class, col_class
     cdef const int64_t[:, ::1] positions
     cdef readonly object counts
+    cdef bint mirrored
 
     def __init__(self, const uint64_t[::1] facing not None, const int32_t[::1] row_class not None,
                  const uint64_t[::1] masks not None, const int32_t[::1] col_class not None, bint mirrored, int threads):
@@ -35,6 +36,7 @@ cdef class Tiles:
         if not 1 <= threads <= MOST_THREADS or mirrored and row_class.shape[0] != col_class.shape[0]:
             raise ValueError(f"{threads} threads, {row_class.shape[0]} and {col_class.shape[0]} edges of classes")
         self.facing, self.masks, self.row_class, self.col_class = facing, masks, row_class, col_class
+        self.mirrored = mirrored
         self.counts = np.zeros((strips, col_class.shape[0] - 1), np.int64)
         cdef int64_t[:, ::1] counts = self.counts
         for i in prange(strips, nogil=True, num_threads=threads, schedule="dynamic"):
@@ -106,11 +108,13 @@ cdef class Tiles:
         cdef int64_t i
         if not 0 <= strip < self.positions.shape[0] or not 0 <= first <= last <= self.positions.shape[1]:
             raise ValueError(f"there is no strip {strip} with the column classes {first} to {last}")
+        if self.mirrored and first < min(strip, last):
+            raise ValueError(f"column class {first} of strip {strip} of a mirrored pair is not kept")
         if start.shape[0] != self.row_class[strip + 1] - self.row_class[strip]:
             raise ValueError(f"{start.shape[0]} rows, but strip {strip} has "
                              f"{self.row_class[strip + 1] - self.row_class[strip]}")
         for i in range(start.shape[0]):
-            if start[i] + self.col_class[first] < 0 or start[i] + self.col_class[last] > size:
+            if start[i] < -<int64_t>self.col_class[first] or start[i] > size - self.col_class[last]:    # no overflow
                 raise ValueError(f"row {i} of strip {strip} is outside of a matrix of {size} values")
         if start.shape[0] == 0 or self.facing.shape[0] == 0:
             return NULL

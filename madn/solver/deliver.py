@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.board import Board
-from madn.errors import ResourceError
 from madn.solver import _reorder
 from madn.solver.best_moves import BestMoves, Window
 from madn.solver.census import PARTS, Census
@@ -46,16 +45,10 @@ class Delivery:
 
         What is `at_hand`, in memory, is not read from the scratch directory.
         """
-        sides = [pair] if pair[0] == pair[1] else [pair, pair[::-1]]
-        runs = [run for own, other in sides for run in self.zones.runs_of(own, other)]
         earlier = self.scratch.stored(pair)
         if earlier is not None:
-            if self.receiver and not all(self.receiver.has(run.first, run.size) for run in runs):
-                raise ResourceError(
-                    f"{self.scratch.directory}: its values were delivered to a database that is no longer there; "
-                    "begin again in an empty directory"
-                )
             return earlier
+        sides = _sides(pair)
         self.boards = {self.zones.game.rank(*board.masks): str(board) for board in self._boards(pair)}
         self.wins = {}
         counted: dict[str, Any] = {"wins": self.wins}
@@ -67,9 +60,16 @@ class Delivery:
                 self._deliver(*sides[1], census, lambda part: tell((1 + part) / 2))
             self.at_hand = {}  # the memory is for the next component
             counted["census"] = asdict(census)
+        if self.receiver:
+            self.receiver.flush_to_disk()
         self.scratch.mark_stored(pair, counted)
         tell(1.0)
         return counted
+
+    def has(self, pair: Pair) -> bool:
+        """Whether the receiver has all positions of a component."""
+        runs = [run for own, other in _sides(pair) for run in self.zones.runs_of(own, other)]
+        return self.receiver is None or all(self.receiver.has(run.first, run.size) for run in runs)
 
     def won(self) -> None:
         """Deliver the positions in which a side has won."""
@@ -84,6 +84,7 @@ class Delivery:
                 if self.receiver.wants_choices:
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
         self.receiver.flush()
+        self.receiver.flush_to_disk()
 
     def _boards(self, pair: Pair) -> list[Board]:
         """The boards that are reported, as far as they are in this component."""
@@ -208,3 +209,8 @@ class Delivery:
         held = sum(matrices.nbytes for matrices in self.at_hand.values())
         left = self.plan.memory_bytes - BASE_MEMORY - ENCODING - held - taken
         return max(LEAST_ROOM, left // 8 * 7)
+
+
+def _sides(pair: Pair) -> list[Pair]:
+    """A component with either side as its own, once if they are alike."""
+    return [pair] if pair[0] == pair[1] else [pair, pair[::-1]]

@@ -39,6 +39,10 @@ class Receiver(Protocol):
         """Be done with all that was taken: it is not given again."""
         ...
 
+    def flush_to_disk(self) -> None:
+        """Wait until all that is stored is on disk: the values that it came from may be removed now."""
+        ...
+
 
 class Batch(NamedTuple):
     """Own states with as many pieces on the main field whose combinations have the ranks first..end-1."""

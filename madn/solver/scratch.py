@@ -2,38 +2,40 @@
 
 | file | holds |
 |---|---|
-| `plan.json` | what is being solved; another solve is refused |
+| `plan.json` | what is being solved, and the command that goes on with it; another solve is refused |
 | `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
-| `NN.done` | its figures, once it is solved |
+| `NN.done` | its figures, and the checksums of its values, once it is solved |
 | `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
 | `NN.work`, `NN.captures0`, `NN.captures1`, `NN.state` | a streamed component in work (`streamed.py`) |
+
+Whatever is read was written by a solve of the same plan to the same file, or it is refused: values have checksums, the
+other files digests (`figures.py`). What a file says about another one is written when that one is on disk.
 """
 
-import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from madn.errors import CorruptBlockError, OutputError, ResourceError
+from madn.errors import CorruptBlockError, OutputError, PlanError, ResourceError
 from madn.solver.components import Component, Matrices, Solved
-from madn.solver.graph import Pair, users
+from madn.solver.figures import damaged, read_figures, task_digest, write_figures
+from madn.solver.graph import Pair, exits, users
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
-from madn.solver.streamed import write_whole
 from madn.solver.strips import StripFile, Tiling
 
 if sys.platform != "win32":
     import fcntl
 
-FORMAT = 4
+FORMAT = 5
 TASK = "plan.json"
-OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+")
+PART = "plan.json-part"  # of a plan that was being written
+OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+|plan\.json-part")
 
 
 def check_scratch(path: str | os.PathLike[str]) -> None:
@@ -47,10 +49,16 @@ def check_scratch(path: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
-    """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails."""
+def scratch_directory(plan: Plan, databases: Mapping[str, Any] | None = None, command: str = "") -> Iterator["Scratch"]:
+    """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails.
+
+    `databases` is what the results are stored in: work that was begun goes on only to the same. `command` is what a
+    person types to solve the same from the beginning.
+    """
     assert plan.scratch is not None
     directory = Path(plan.scratch)
+    if plan.resume and not (directory / TASK).exists():
+        raise PlanError(f"{directory}: there is nothing to resume; without --resume the same command begins")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = os.open(directory, os.O_RDONLY) if sys.platform != "win32" else None
@@ -62,7 +70,7 @@ def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
-        yield Scratch(plan, directory)
+        yield Scratch(plan, directory, databases or {}, command)
     finally:
         if lock is not None:
             os.close(lock)
@@ -71,46 +79,53 @@ def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
 class Scratch:
     """The files of a solve."""
 
-    def __init__(self, plan: Plan, directory: Path) -> None:
+    def __init__(self, plan: Plan, directory: Path, databases: Mapping[str, Any], command: str) -> None:
         self.plan, self.directory = plan, directory
         self.pairs = plan.pairs
         self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
         self._tilings: dict[Pair, Tiling] = {}
+        self._delivered: set[Pair] = set()
         self.finished: Any = None  # what `finish` noted in an earlier run
-        self._check_task()
+        work = {"for": plan.board, "census": plan.census, **databases, **plan.task()}
+        self.task = task_digest(work)
+        self._plan: dict[str, Any] = {"format": FORMAT, "work": work, "command": command}
+        self._begin()
 
-    def _check_task(self) -> None:
-        plan = self.plan
-        task = {"format": FORMAT, **plan.task(), "census": plan.census}
-        path = self.directory / TASK
-        found = sorted(os.listdir(self.directory))
-        if not found:
-            write_whole(path, json.dumps(task))
+    def _begin(self) -> None:
+        """Begin with a directory that holds no work, or go on with the same work if that is wanted."""
+        found = [name for name in sorted(os.listdir(self.directory)) if name != PART]
+        earlier = self._earlier() if TASK in found else None
+        if found and earlier is None:
+            raise OutputError(f"{self.directory}: not a scratch directory of madn: it holds {found[0]!r}")
+        if earlier is None or (found == [TASK] and "finished" not in earlier):
+            write_figures(self.directory / TASK, "", self._plan)
             return
-        if TASK not in found:
-            raise ResourceError(f"{self.directory}: not a scratch directory of madn: it holds {found[0]!r}")
+        again = f"`{earlier['command']} --resume` goes on with it, " if earlier["command"] else ""
+        advice = f"{again}and to start anew remove that directory"
+        for name, value in _flat(self._plan["work"]).items():
+            there = _flat(earlier["work"]).get(name)
+            if there != value:
+                difference = f"with {name} {there} instead of {value}"
+                raise OutputError(f"{self.directory}: holds the work of another solve, {difference}: {advice}")
+        if not self.plan.resume:
+            raise OutputError(f"{self.directory}: holds work that was begun: {advice}")
+        self._plan, self.finished = earlier, earlier.get("finished")
+
+    def _earlier(self) -> dict[str, Any] | None:
+        """What an earlier solve was, if it was of this version."""
+        path = self.directory / TASK
         try:
-            earlier = json.loads(path.read_text(encoding="ascii"))
-        except ValueError:
-            raise CorruptBlockError(f"{path}: not the plan of a solve") from None
-        if not isinstance(earlier, dict) or earlier.get("format") != FORMAT:
-            raise ResourceError(f"{self.directory}: the work of another version of madn; use another directory")
-        rules = earlier.get("rules")
-        there = {**earlier, **(rules if isinstance(rules, dict) else {})}
-        for name, value in {**asdict(plan.rules), **task}.items():
-            if there.get(name) != value:
-                raise ResourceError(
-                    f"{self.directory}: holds the work of another solve, with {name} {there.get(name)} instead of "
-                    f"{value}; use another directory"
-                )
-        self.finished = earlier.get("finished") if plan.resume else None
-        if not plan.resume and any(name != TASK for name in found):
-            raise ResourceError(f"{self.directory}: holds work that was begun; --resume goes on with it")
+            earlier = read_figures(path, "")
+        except CorruptBlockError as error:
+            reason = str(error).partition(";")[0]
+            raise CorruptBlockError(f"{reason}, or of another version of madn; use another directory") from None
+        if earlier is not None and earlier.get("format") != FORMAT:
+            raise OutputError(f"{self.directory}: the work of another version of madn; use another directory")
+        return earlier
 
     def finish(self, last: dict[str, Any]) -> None:
         """Note that everything is solved and delivered, and what is left to publish: only `clear` comes after that."""
-        task = json.loads((self.directory / TASK).read_text(encoding="ascii"))
-        write_whole(self.directory / TASK, json.dumps({**task, "finished": last}))
+        write_figures(self.directory / TASK, "", {**self._plan, "finished": last})
 
     def path(self, pair: Pair, suffix: str) -> Path:
         """The file of a component."""
@@ -124,28 +139,41 @@ class Scratch:
 
     def done(self, pair: Pair) -> dict[str, Any] | None:
         """The figures of a component, if it is solved."""
-        return self._figures(self.path(pair, "done"))
+        return read_figures(self.path(pair, "done"), self.task)
 
     def stored(self, pair: Pair) -> dict[str, Any] | None:
         """What was counted of a component, if it was delivered."""
-        return self._figures(self.path(pair, "stored"))
+        return read_figures(self.path(pair, "stored"), self.task)
 
     def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
         """Note that a component was delivered; remove the values that nothing needs any more."""
-        write_whole(self.path(pair, "stored"), json.dumps(counted))
+        write_figures(self.path(pair, "stored"), self.task, counted)
+        self._delivered.add(pair)
         for other in self.pairs:
-            needing = users(self.plan.rules, other, self.pairs)
-            if all(self.stored(user) is not None for user in [other, *needing]):
+            if self._delivered.issuperset([other, *users(self.plan.rules, other, self.pairs)]):
                 self.path(other, "values").unlink(missing_ok=True)
 
-    def _figures(self, path: Path) -> dict[str, Any] | None:
-        try:
-            figures = json.loads(path.read_text(encoding="ascii"))
-        except FileNotFoundError:
-            return None
-        except ValueError:
-            raise CorruptBlockError(f"{path}: not the figures of a component") from None
-        return dict(figures)
+    def mend(self, delivered: Callable[[Pair], bool]) -> None:
+        """Find what is missing of work that was begun, and forget that it was done.
+
+        What was delivered to a database that has lost it is delivered again. To solve and to deliver a component takes
+        the values of those that its moves lead to: where they are gone, those are solved again.
+        """
+        needed: set[Pair] = set()
+        for pair in reversed(self.pairs):  # the components that one needs come before it
+            stored = self.stored(pair) is not None
+            if stored and not delivered(pair):
+                self.path(pair, "stored").unlink()
+                stored = False
+            solved = self.done(pair) is not None
+            if solved and (pair in needed or not stored) and not self.path(pair, "values").exists():
+                self.path(pair, "done").unlink()
+                solved = False
+            if stored:
+                self._delivered.add(pair)
+            if not solved or not stored:
+                (f, g), rules = pair, self.plan.rules
+                needed |= {self.pair_of(x, g) for x in exits(rules, f)} | {self.pair_of(x, f) for x in exits(rules, g)}
 
     def tiling(self, pair: Pair) -> Tiling:
         """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
@@ -156,15 +184,24 @@ class Scratch:
 
     def open(self, pair: Pair) -> StripFile:
         """The file of a solved component."""
-        return StripFile(self.path(pair, "values"), self.tiling(pair), self.plan.representation.dtype)
+        path, figures = self.path(pair, "values"), self.done(pair)
+        if figures is None:
+            raise damaged(path, f"its figures, {self.path(pair, 'done').name}, are missing")
+        return StripFile(path, self.tiling(pair), self.plan.representation.dtype, figures["sums"])
 
     def save(self, pair: Pair, component: Component, solved: Solved, figures: dict[str, Any]) -> None:
         """Write a solved component; it counts as solved once its figures are there."""
-        if not self._in_place(pair):
-            path, tiling = self.path(pair, "values"), self.tiling(pair)
-            with StripFile(path, tiling, self.plan.representation.dtype, create=True) as file:
+        if self._in_place(pair):
+            state = read_figures(self.path(pair, "state"), self.task)
+            if state is None:
+                raise damaged(self.path(pair, "state"), "missing")
+            sums = state["sums"]
+        else:
+            with StripFile(self.path(pair, "values"), self.tiling(pair), self.plan.representation.dtype) as file:
                 component.store(file, solved)
-        write_whole(self.path(pair, "done"), json.dumps(figures))
+                file.flush()
+                sums = file.sums_text()
+        write_figures(self.path(pair, "done"), self.task, {"figures": figures, "sums": sums})
         for suffix in ("state", "work", "captures0", "captures1"):
             self.path(pair, suffix).unlink(missing_ok=True)
 
@@ -196,3 +233,8 @@ class Scratch:
 
 def _bring(file: StripFile, strip: int, to: Matrices) -> None:
     file.tiling.unpack(strip, file.read(strip), to.L, to.R, to.start)
+
+
+def _flat(work: Mapping[str, Any]) -> dict[str, Any]:
+    """What a solve depends on, by the names that people know."""
+    return {**work["rules"], **{name: value for name, value in work.items() if name != "rules"}}

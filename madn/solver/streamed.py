@@ -12,9 +12,6 @@ captures lead to is all that a checkpoint holds.
 | `NN.state` | after which sweep the work goes on, and checksums |
 """
 
-import json
-import math
-import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -23,10 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import CorruptBlockError
+from madn.machine import flush
 from madn.rules import DIE
 from madn.solver import kernels
 from madn.solver.components import Component, Matrices, Solved, whole_exit
+from madn.solver.figures import damaged, read_figures, write_figures, writing_to
 from madn.solver.footprint import SLOTS
 from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
@@ -108,11 +106,12 @@ class Streamed(Component):
         solved: Solved,
         files: Mapping[int, StripFile],
         path: Path,
+        task: str,
         threads: int,
     ) -> None:
         super().__init__(rows, columns, representation, threads)
         self.tiling = Tiling(rows, columns, threads)
-        self.path = path
+        self.path, self.task = path, task
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
         stride = int(np.diff(rows.class_start).max()) + LANES
@@ -132,7 +131,6 @@ class Streamed(Component):
         )
         self.file: StripFile
         self._packed = np.empty(self.tiling.longest, representation.dtype)
-        self._sums = [0] * self.strips  # checksums of the strips in the file
         self._state: Path = path.with_suffix(".state")
         self._noted: dict[str, Any] = {}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="madn-load")
@@ -146,10 +144,8 @@ class Streamed(Component):
     def begin(self) -> dict[str, Any] | None:
         """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
         state = self._restore()
-        kept = state is not None and state["kept"]
-        if kept and not self.path.exists():
-            raise CorruptBlockError(f"{self.path}: missing; this work cannot go on")
-        self.file = StripFile(self.path, self.tiling, self.L.dtype, create=not kept)
+        sums = state["sums"] if state is not None and state["kept"] else None
+        self.file = StripFile(self.path, self.tiling, self.L.dtype, sums)
         if state is not None and state["after_capture"] is None:
             for strip in range(self.strips):
                 self._load_strip(strip)
@@ -222,76 +218,62 @@ class Streamed(Component):
 
     def _load_strip(self, strip: int) -> None:
         """Bring a strip from the file into its slot."""
-        packed = self.file.read(strip)
-        if checksum(packed) != self._sums[strip]:
-            raise CorruptBlockError(f"{self.path}: strip {strip} is not as it was written; this work cannot go on")
-        self.tiling.unpack(strip, packed, self.L, self.R, self.start)
+        self.tiling.unpack(strip, self.file.read(strip), self.L, self.R, self.start)
 
     def _store(self, strip: int) -> None:
-        packed = self.tiling.pack(strip, self.L, self.R, self.start, self._packed)
-        self.file.write(strip, packed)
-        self._sums[strip] = checksum(packed)
+        self.file.write(strip, self.tiling.pack(strip, self.L, self.R, self.start, self._packed))
 
     def checkpoint(self, state: Mapping[str, Any]) -> None:
         """Write down what the next sweep starts from.
 
         The earlier checkpoint goes when there is another way to go on: the disk has room for the strips and one
-        checkpoint, or for two.
+        checkpoint, or for two. The disk may take as long as a sweep for it, so the next sweep does not wait.
         """
+        self._finish_writing(0)
         now, before = (self._after_capture(state["sweeps"] + i) for i in range(2))
         if state["kept"]:
+            self.file.flush()
             self.note({**state, "after_capture": None})
             before.unlink(missing_ok=True)
-        with open(now, "wb") as file:
-            self.sweeper.after_capture.tofile(file)
-        self.note({**state, "after_capture": checksum(self.sweeper.after_capture)})
+        values = self.sweeper.after_capture
+        with writing_to(now):
+            now.write_bytes(values.data)
+        self._noted = self._with_sums({**state, "after_capture": checksum(values)})
+        self._stored.append(self._storer.submit(self._rely_on, now, before, self._noted))
+
+    def _rely_on(self, now: Path, before: Path, noted: dict[str, Any]) -> None:
+        """Replace one checkpoint by another when that is on disk."""
+        with writing_to(now):
+            flush(now)
+        write_figures(self._state, self.task, noted)
         before.unlink(missing_ok=True)
 
     def note(self, state: Mapping[str, Any]) -> None:
         """Write down where the work is, as a whole or not at all; what it says of the checkpoint stays if not given."""
-        self._noted = {**self._noted, **state, "sums": self._sums}
-        write_whole(self._state, json.dumps(self._noted))
+        self._finish_writing(0)
+        self._noted = self._with_sums(state)
+        write_figures(self._state, self.task, self._noted)
+
+    def _with_sums(self, state: Mapping[str, Any]) -> dict[str, Any]:
+        return {**self._noted, **state, "sums": self.file.sums_text()}
 
     def _after_capture(self, sweeps: int) -> Path:
         return self.path.with_suffix(f".captures{sweeps % 2}")
 
     def _restore(self) -> dict[str, Any] | None:
         """Bring everything in memory to where an earlier run was, and return what it noted."""
-        try:
-            state = json.loads(self._state.read_text(encoding="ascii"))
-        except FileNotFoundError:
+        state = read_figures(self._state, self.task)
+        if state is None:
             return None
-        except ValueError:
-            state = None
-        if not _makes_sense(state, self.strips):
-            raise CorruptBlockError(f"{self._state}: not the state of a solve")
-        self._noted, self._sums = dict(state), state["sums"]
+        self._noted = state
         if state["after_capture"] is not None:
             place, after_capture = self._after_capture(state["sweeps"]), self.sweeper.after_capture
             values = np.fromfile(place, after_capture.dtype) if place.exists() else after_capture[:0]
-            if len(values) != len(after_capture) or checksum(values) != state["after_capture"]:
-                raise CorruptBlockError(f"{place}: not as it was written; this work cannot go on")
+            found, expected = checksum(values), state["after_capture"]
+            if len(values) != len(after_capture) or found != expected:
+                sizes = (
+                    f"{len(after_capture)} values with checksum {expected:08x}, found {len(values)} with {found:08x}"
+                )
+                raise damaged(place, f"expected {sizes}")
             after_capture[:] = values
         return dict(state)
-
-
-def _makes_sense(state: Any, strips: int) -> bool:
-    """Whether a state has all it should, in the right types."""
-    if not isinstance(state, dict):
-        return False
-    numbers = [state.get(name) for name in ("sweeps", "updates", "change", "target")]
-    sums = state.get("sums")
-    return (
-        all(isinstance(n, (int, float)) and math.isfinite(n) and n >= 0 for n in numbers)
-        and isinstance(state.get("kept"), bool)
-        and "after_capture" in state
-        and isinstance(sums, list)
-        and len(sums) == strips
-    )
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a small file so that it is there whole or as it was."""
-    part = path.with_suffix(path.suffix + "-part")
-    part.write_text(text, encoding="ascii")
-    os.replace(part, path)

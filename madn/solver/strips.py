@@ -1,9 +1,10 @@
-"""Components on disk: strip after strip, each cut into tiles, only positions."""
+"""Components on disk: strip after strip, each cut into tiles, only positions; every tile has a checksum."""
 
-import hashlib
 import os
 import threading
+import zlib
 from collections.abc import Iterable
+from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -11,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import CorruptBlockError
 from madn.solver import _packing
+from madn.solver.figures import damaged, writing_to
 from madn.solver.numbers import Values
 from madn.solver.sides import Side
 
-PAGE = 4096  # bytes
 AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
 
 
@@ -85,12 +85,33 @@ class Tiling:
 
 
 class StripFile:
-    """A file with the strips of a component, one after the other."""
+    """A file with the strips of a component, one after the other.
 
-    def __init__(self, path: Path, tiling: Tiling, dtype: Any, *, create: bool = False) -> None:
+    `sums` are the checksums of its tiles as text, from `sums_text`: what is read is compared with them. Without them
+    the file is made anew.
+    """
+
+    def __init__(self, path: Path, tiling: Tiling, dtype: Any, sums: str | None = None) -> None:
         self.path, self.tiling, self.dtype = path, tiling, np.dtype(dtype)
-        self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if create else 0), 0o644)
+        edges = (tiling.strip[:-1, None] + tiling.tile) * self.dtype.itemsize
+        self._edges: list[list[int]] = edges.tolist()  # of tiles, in bytes
+        self._sums = [[0] * tiling.classes for _ in range(tiling.strips)]
+        if sums is not None:
+            self._sums = np.frombuffer(bytes.fromhex(sums), ">u4").reshape(tiling.counts.shape).tolist()
+        try:
+            self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sums is None else 0), 0o644)
+        except FileNotFoundError:
+            raise damaged(path, "missing") from None
         self._own = threading.local()
+
+    def sums_text(self) -> str:
+        """The checksums of all tiles that were written, in hexadecimal."""
+        return np.array(self._sums, ">u4").tobytes().hex()
+
+    def flush(self) -> None:
+        """Wait until everything is on disk."""
+        with writing_to(self.path):
+            os.fsync(self.handle)
 
     def close(self) -> None:
         """Close the file."""
@@ -99,28 +120,43 @@ class StripFile:
     def announce(self, strip: int, classes: range | None = None) -> None:
         """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
         if hasattr(os, "posix_fadvise"):
-            at, length = (n * self.dtype.itemsize for n in self._extent(strip, classes))
-            for begin in range(at, at + length, AHEAD):
-                os.posix_fadvise(self.handle, begin, min(AHEAD, at + length - begin), os.POSIX_FADV_WILLNEED)
+            edges = self._edges_of(strip, classes)
+            for begin in range(edges[0], edges[-1], AHEAD):
+                os.posix_fadvise(self.handle, begin, min(AHEAD, edges[-1] - begin), os.POSIX_FADV_WILLNEED)
 
-    def _extent(self, strip: int, classes: range | None = None) -> tuple[int, int]:
-        """Where tiles begin, and how many values they have."""
-        tile = self.tiling.tile[strip]
-        begin, end = (tile[classes.start], tile[classes.stop]) if classes else (0, tile[-1])
-        return int(self.tiling.strip[strip] + begin), int(end - begin)
+    def _edges_of(self, strip: int, classes: range | None) -> list[int]:
+        """Where tiles begin and end in the file."""
+        return self._edges[strip][classes.start : classes.stop + 1] if classes else self._edges[strip]
 
     def read(self, strip: int, classes: range | None = None) -> Values:
-        """The tiles of a strip, all or some; valid until the next call in the same thread."""
-        at, length = self._extent(strip, classes)
-        if len(getattr(self._own, "buffer", ())) < length:
-            self._own.buffer = np.empty(length, self.dtype)
-        out: Values = self._own.buffer[:length]
-        self._transfer(os.preadv, out, at)
-        return out
+        """The tiles of a strip, all or some, as they were written; valid until the next call in the same thread."""
+        edges = self._edges_of(strip, classes)
+        size = edges[-1] - edges[0]
+        if getattr(self._own, "size", -1) < size:
+            self._own.size, self._own.buffer = size, np.empty(size // self.dtype.itemsize, self.dtype)
+            self._own.raw = self._own.buffer.view(np.uint8).data
+        raw = self._own.raw[:size]
+        self._transfer(os.preadv, raw, edges[0])
+        first = classes.start if classes else 0
+        found = _checksums(raw, edges)
+        if found != self._sums[strip][first : first + len(found)]:
+            self._refuse(strip, first, found)
+        values: Values = self._own.buffer[: size // self.dtype.itemsize]
+        return values
+
+    def _refuse(self, strip: int, first: int, sums: list[int]) -> None:
+        for number, found in enumerate(sums, first):
+            expected = self._sums[strip][number]
+            if found != expected:
+                tile = f"tile {number} of strip {strip}"
+                raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
     def write(self, strip: int, packed: Values) -> None:
         """Write all tiles of a strip."""
-        self._transfer(os.pwritev, packed, self._extent(strip)[0])
+        raw, edges = packed.view(np.uint8).data, self._edges[strip]
+        with writing_to(self.path):
+            self._transfer(os.pwritev, raw, edges[0])
+        self._sums[strip] = _checksums(raw, edges)
 
     def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
         """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
@@ -136,20 +172,22 @@ class StripFile:
     ) -> None:
         self.close()
 
-    def _transfer(self, call: Any, values: Values, at: int) -> None:
-        """Read or write an array at a place, in as many steps as the system takes."""
-        view = values.view(np.uint8).data
-        place, done = at * self.dtype.itemsize, 0
+    def _transfer(self, call: Any, view: memoryview, place: int) -> None:
+        """Read or write bytes at a place, in as many steps as the system takes."""
+        done = 0
         while done < len(view):
             step = call(self.handle, [view[done : done + (1 << 30)]], place + done)
             if step == 0:
-                raise CorruptBlockError(f"{self.path}: cut off at byte {place + done}")
+                raise damaged(self.path, f"cut off at byte {place + done}, expected {place + len(view)} bytes")
             done += step
 
 
-def checksum(packed: Values) -> int:
-    """A number that shows whether values were cut off or mixed up: a digest of the sums of pages."""
-    raw = packed.view(np.uint8)
-    whole = len(raw) // PAGE * PAGE
-    sums = raw[:whole].view(np.uint64).reshape(-1, PAGE // 8).sum(axis=1, dtype=np.uint64)
-    return int.from_bytes(hashlib.blake2b(sums.tobytes() + raw[whole:].tobytes(), digest_size=8).digest(), "little")
+def _checksums(raw: memoryview, edges: list[int]) -> list[int]:
+    """The checksums of tiles that begin and end at these places of a file."""
+    first = edges[0]
+    return [zlib.crc32(raw[begin - first : end - first]) for begin, end in pairwise(edges)]
+
+
+def checksum(values: Values) -> int:
+    """A number that shows whether values are as they were: CRC-32, which zlib computes at several GB/s."""
+    return zlib.crc32(values.view(np.uint8).data)

@@ -249,6 +249,8 @@ class SweepTables:
     def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
         """Raise ValueError unless all column exits reach as far as these rows; their vectors begin with `first_row`."""
         kinds = self.col_kind[: self.col_first[self.columns]]
+        if kinds.max(initial=0) > len(column_exits):
+            raise ValueError(f"{len(column_exits)} column exits, and moves lead to {kinds.max()}")
         for kind, size in enumerate(column_exits, 1):
             offset = self.col_offset[: len(kinds)][kinds == kind].astype(np.int64)
             if len(offset) and not 0 <= offset.min() + rows.start - first_row <= size - LANES - (

@@ -120,6 +120,11 @@ class _FromDisk(_InOneGo):
         self.delivery = Delivery(scratch, receiver)
         self.census = Census() if plan.census else None
 
+    def solve(self, progress: Progress) -> Solution:
+        """Solve the components that no earlier run has solved and delivered."""
+        self.scratch.mend(self.delivery.has)
+        return super().solve(progress)
+
     def complete(self) -> None:
         """Deliver finished games; all else was delivered component by component."""
         self.delivery.won()
@@ -131,7 +136,8 @@ class _FromDisk(_InOneGo):
         if written is None:
             figures = self._solve(pair, lambda part: tell(first * part))
         else:
-            figures = _Figures(**{**written, "extremes": Extremes.from_json(written["extremes"], self.plan.rules)})
+            known = written["figures"]
+            figures = _Figures(**{**known, "extremes": Extremes.from_json(known["extremes"], self.plan.rules)})
         own = {key: matrices for key, matrices in self.solved.items() if set(key) == set(pair)}
         if sum(matrices.nbytes for matrices in self.solved.values()) > self.plan.memory_bytes // 4:
             self.solved = own
@@ -162,7 +168,8 @@ class _FromDisk(_InOneGo):
         self._fetch({(x, g) for x in exits(plan.rules, f) if f != g})
         files = {x: self.scratch.open((f, x)) for x in exits(plan.rules, g)}
         path = self.scratch.path(pair, "values" if f == g else "work")
-        component = Streamed(sides[f], sides[g], plan.representation, self.solved, files, path, plan.threads)
+        places = path, self.scratch.task
+        component = Streamed(sides[f], sides[g], plan.representation, self.solved, files, *places, plan.threads)
         return component, list(files.values())
 
     def _fetch(self, wanted: set[Pair]) -> None:

@@ -4,7 +4,6 @@
 """
 
 import json
-import math
 import os
 import sqlite3
 import stat
@@ -19,7 +18,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingDatabaseError, RulesMismatchError
+from madn.errors import (
+    ClosedDatabaseError,
+    CorruptBlockError,
+    FormatVersionError,
+    MadnError,
+    MissingDatabaseError,
+    RulesMismatchError,
+)
 from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICY
 from madn.store.records import (
     CATALOGUE,
@@ -36,6 +42,11 @@ from madn.store.records import (
 from madn.store.schema import APPLICATION_ID, GAMES, LUDO, Schema
 
 MAX_FRAME = 1 << 24  # a reader refuses longer frames: more than any block of MAX_BLOCK_POSITIONS needs
+MAX_FILES = 512  # of frames: all are open at the same time, and each but the last has a gigabyte
+MAX_TEXT = 1 << 20  # bytes of one value
+STEPS = 1000  # of SQLite's machine, that are counted as one
+STEPS_PER_BYTE = 16  # more than any of our queries takes for a byte of a catalogue
+AT_ONCE = 256  # rows that are taken over together
 TYPES: dict[str, set[type]] = {"i": {int}, "t": {str}, "f": {float}, "I": {int, type(None)}}
 Column = NDArray[np.int64]
 
@@ -43,6 +54,11 @@ Column = NDArray[np.int64]
 def one_line(text: object) -> str:
     """A message that quotes a stranger's file, as a short line."""
     return " ".join(str(text).split())[:200]
+
+
+def closed_error(directory: Path) -> ClosedDatabaseError:
+    """What a closed database says to every question."""
+    return ClosedDatabaseError(f"{directory}: the database is closed")
 
 
 class CatalogueFile(ABC):
@@ -54,17 +70,21 @@ class CatalogueFile(ABC):
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / CATALOGUE
-        check_ordinary(self.path)
+        self.bytes = check_ordinary(self.path)
         self._lock = threading.Lock()
+        self._closed = False
         with self.reading():
             uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+            self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT)
+            self.connection.set_progress_handler(self._endless, STEPS)
         try:
             with self.reading():
                 self.format = self._checked_schema()
                 self.provenance = {
-                    name: finite_json(text) for name, text in self.rows("name, value", "provenance", "tt")
+                    name: json.loads(text) for name, text in self.rows("name, value", "provenance", "tt")
                 }
+                check_json(self.provenance)
                 self.files = self._files()
                 self.read()
         except BaseException:
@@ -75,12 +95,28 @@ class CatalogueFile(ABC):
     def read(self) -> None:
         """Read and check what only this game has."""
 
+    def _endless(self) -> bool:
+        """Whether a query has taken more steps than the file can be worth: its pages point to each other in circles."""
+        self._steps += STEPS
+        return self._steps > 100 * STEPS + STEPS_PER_BYTE * self.bytes
+
     def rows(self, columns: str, tail: str, types: str) -> list[Any]:
-        """The rows of a query whose columns must have these types: i, t, f for int, str, float, I for int or null."""
-        rows = self.connection.execute(f"SELECT {columns} FROM {tail}").fetchall()
-        for name, kind, column in zip(columns.split(", "), types, zip(*rows, strict=True), strict=False):
-            if not set(map(type, column)) <= TYPES[kind]:
-                raise CorruptBlockError(f"table {tail.split()[0]}: a value of {name} has the wrong type")
+        """The rows of a query whose columns must have these types: i, t, f for int, str, float, I for int or null.
+
+        A file of so many bytes has room for so many rows and so much text, whatever its pages say.
+        """
+        table, names, room = tail.split()[0], columns.split(", "), self.bytes
+        cursor, rows = self.connection.execute(f"SELECT {columns} FROM {tail}"), []
+        while some := cursor.fetchmany(AT_ONCE):
+            room -= len(some) * len(names)
+            for name, kind, column in zip(names, types, zip(*some, strict=True), strict=True):
+                if not set(map(type, column)) <= TYPES[kind]:
+                    raise CorruptBlockError(f"table {table}: a value of {name} has the wrong type")
+                if kind == "t":
+                    room -= sum(map(len, column))
+            if room < 0:
+                raise CorruptBlockError(f"table {table}: more rows than {self.bytes:,} bytes can hold")
+            rows += some
         return rows
 
     def _checked_schema(self) -> int:
@@ -93,7 +129,6 @@ class CatalogueFile(ABC):
             raise CorruptBlockError(f"not a catalogue of madn: application_id is {id:#x}, expected {APPLICATION_ID:#x}")
         self.connection.execute("PRAGMA trusted_schema = OFF")
         self.connection.execute("PRAGMA cell_size_check = ON")
-        self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 1 << 24)
         tables = dict(self.connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'table' LIMIT 100"))
         wanted, _ = GAMES[self.schema.rules]
         for table, (game, readers) in GAMES.items():
@@ -118,7 +153,10 @@ class CatalogueFile(ABC):
         return version
 
     def _files(self) -> tuple[BlockFile, ...]:
-        files = tuple(BlockFile(*row) for row in self.rows("file, name, bytes, sha256", "files ORDER BY file", "itit"))
+        tail = f"files ORDER BY file LIMIT {MAX_FILES + 1}"
+        files = tuple(BlockFile(*row) for row in self.rows("file, name, bytes, sha256", tail, "itit"))
+        if len(files) > MAX_FILES:
+            raise CorruptBlockError(f"table files: more than {MAX_FILES} rows")
         for number, file in enumerate(files):
             if (file.file, file.name) != (number, block_file_name(number)):
                 found = f"{file.file}, {one_line(repr(file.name))}"
@@ -130,7 +168,7 @@ class CatalogueFile(ABC):
     def totals(self) -> tuple[int, int]:
         """The number of blocks and the number of positions in them."""
         with self.reading():
-            ((blocks, positions),) = self.rows("count(*), coalesce(sum(count), 0)", "blocks", "ii")
+            ((blocks, positions),) = self.rows("count(*), ifnull(sum(count),0)", "blocks", "ii")
             return blocks, positions
 
     def integrity(self) -> list[str]:
@@ -148,15 +186,23 @@ class CatalogueFile(ABC):
         """Use the connection alone; turn what goes wrong into one line of ours."""
         try:
             with self._lock:
+                if self._closed:
+                    raise closed_error(self.path.parent)
+                self._steps = 0
                 yield
+        except ClosedDatabaseError:
+            raise
         except MadnError as error:
             raise type(error)(f"{self.path}: {one_line(error)}") from None
-        except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
+        except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError, MemoryError) as error:
+            if isinstance(error, sqlite3.OperationalError) and self._endless():
+                raise CorruptBlockError(f"{self.path}: more rows than {self.bytes:,} bytes can hold") from None
             raise CorruptBlockError(f"{self.path}: damaged, or not a catalogue: {one_line(error)}") from None
 
     def close(self) -> None:
         """Close the file; a second time does nothing."""
         with self._lock:
+            self._closed = True
             self.connection.close()
 
     def __enter__(self) -> Self:
@@ -166,8 +212,8 @@ class CatalogueFile(ABC):
         self.close()
 
 
-def check_ordinary(catalogue: Path) -> None:
-    """Raise unless there is an ordinary file where a catalogue should be."""
+def check_ordinary(catalogue: Path) -> int:
+    """The bytes of a catalogue; raises unless it is an ordinary file."""
     try:
         status = catalogue.lstat()
     except OSError as error:
@@ -176,6 +222,7 @@ def check_ordinary(catalogue: Path) -> None:
         raise CorruptBlockError(f"{catalogue.parent}: no database here: {CATALOGUE}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise CorruptBlockError(f"{catalogue}: not an ordinary file")
+    return status.st_size
 
 
 class LudoCatalogueFile(CatalogueFile):
@@ -191,23 +238,26 @@ class LudoCatalogueFile(CatalogueFile):
         for number, (row, expected) in enumerate(zip_longest(rows, profiles)):
             if row != expected:
                 raise CorruptBlockError(f"table profiles: row {number} is {row}, expected {expected} for {rules}")
-        boards = self.rows("name, board, id, win, block, offset", "boards ORDER BY name", "ttifII")
+        boards = [NamedBoard(*row) for row in self.rows("name, board, id, win, block, offset", "boards", "ttifII")]
+        for board in boards:
+            if not 0 <= board.win <= 1:
+                raise CorruptBlockError(f"named board {board.name!r}: value {board.win} is not a probability")
         self.catalogue = Catalogue(
             format=self.format,
             rules=rules,
-            profiles=tuple(rules.profiles()),
+            profiles=tuple((p1, f1, p2, f2) for _, p1, f1, p2, f2, _, _ in profiles),
             first_ids=np.array([row[5] for row in profiles], np.int64),
             sizes=np.array([row[6] for row in profiles], np.int64),
             provenance=self.provenance,
             encodings=self._encodings(),
             files=self.files,
-            boards=tuple(NamedBoard(*row) for row in boards),
+            boards=tuple(sorted(boards, key=lambda board: board.name)),
         )
 
     def _encodings(self) -> tuple[StoredEncoding, ...]:
-        rows = self.rows("name, code, bits, zero, scale, max_error", "encodings ORDER BY code", "tiifff")
+        rows = self.rows("name, code, bits, zero, scale, max_error", "encodings", "tiifff")
         stored = []
-        for name, *numbers, max_error in rows:
+        for name, *numbers, max_error in sorted(rows, key=lambda row: row[1]):
             known = ENCODINGS.get(name)
             if known is None:
                 raise FormatVersionError(f"encoding {name!r} is too new for this madn")
@@ -216,6 +266,8 @@ class LudoCatalogueFile(CatalogueFile):
                 raise CorruptBlockError(
                     f"encoding {name!r}: code, bits, zero, scale are {numbers}, expected {expected}"
                 )
+            if not 0 <= max_error <= 1:
+                raise CorruptBlockError(f"encoding {name!r}: max_error {max_error} is not from 0 to 1")
             stored.append(StoredEncoding(known, max_error))
         if len(stored) > 1 and any(one.encoding == POLICY for one in stored):
             raise CorruptBlockError("a database stores values or best moves, this one lists encodings of both")
@@ -230,13 +282,12 @@ class LudoCatalogueFile(CatalogueFile):
             row = self.connection.execute(query, (profile, id - int(first_ids[profile]))).fetchone()
         return row[0] if row and type(row[0]) is int and row[0] >= 0 else None
 
-    def blocks(self, first: int = 0, count: int = -1, *, digests: bool = False) -> BlockTable:
+    def blocks(self, first: int = 0, count: int = -1) -> BlockTable:
         """The rows of `blocks` from number `first` on: `count` of them if there are so many, or all."""
-        digest = ", digest" if digests else ""
-        columns = f"block, profile, first_rank, count, file, offset, length, encoding{digest}"
+        columns = "block, profile, first_rank, count, file, offset, length, encoding, digest"
         with self.reading():
             rows = self.rows(columns, f"blocks WHERE block >= {first} ORDER BY block LIMIT {count}", "iiiiiiitt")
-            return self._table(first, list(zip(*rows, strict=True)) or [()] * 8)
+            return self._table(first, list(zip(*rows, strict=True)) or [()] * 9)
 
     def _table(self, first: int, columns: list[Any]) -> BlockTable:
         catalogue = self.catalogue
@@ -259,12 +310,11 @@ class LudoCatalogueFile(CatalogueFile):
             offset=offset,
             length=length,
             encodings=tuple(known[name] for name in columns[7]),
-            digest=columns[8] if len(columns) > 8 else (),
+            digest=columns[8],
         )
         if len(table):
-            check_range(
-                "first ID", table.first_id[1:], (table.first_id + count)[:-1], catalogue.rules.positions, first + 1
-            )
+            positions = int(catalogue.first_ids[-1] + catalogue.sizes[-1])
+            check_range("first ID", table.first_id[1:], (table.first_id + count)[:-1], positions, first + 1)
         check_frames(self.files, table)
         return table
 
@@ -272,22 +322,18 @@ class LudoCatalogueFile(CatalogueFile):
 def read_catalogue(directory: Path) -> tuple[Catalogue, BlockTable]:
     """Read and check the whole catalogue of a database of Ludo, and that its frames fill its files."""
     with LudoCatalogueFile(directory) as file:
-        table = file.blocks(digests=True)
+        table = file.blocks()
         with file.reading():
             check_filled(file.files, table)
         return file.catalogue, table
 
 
-def finite_json(text: str) -> Any:
-    """Read JSON whose numbers can all be written as JSON again: none is infinite or no number."""
-
-    def finite(number: str) -> float:
-        value = float(number)
-        if not math.isfinite(value):
-            raise CorruptBlockError(f"table provenance: {one_line(number)} is not a finite number")
-        return value
-
-    return json.loads(text, parse_float=finite, parse_constant=finite)
+def check_json(provenance: dict[str, Any]) -> None:
+    """Check that what was read as JSON can be written again: no number is infinite, no text half a character."""
+    try:
+        json.dumps(provenance, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError as error:
+        raise CorruptBlockError(f"table provenance: not to be written as JSON: {error}") from None
 
 
 def check_numbers(block: Column, first: int) -> None:

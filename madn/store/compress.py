@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import shlex
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -11,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from madn.board import Board
-from madn.errors import CorruptBlockError, MadnError, MissingBlockError, OutputError
+from madn.errors import MadnError, MissingBlockError, OutputError
 from madn.ranges import MOST_BYTES, checked_int
-from madn.store import blocks, zstd
+from madn.store import zstd
 from madn.store.blocks import MAX_BITS, MIN_BITS, Encoding, quantised
 from madn.store.catalogue import read_catalogue
 from madn.store.encoders import EncodedBlock, Encoder, Measured, PolicyEncoder, ValueEncoder
@@ -61,7 +62,7 @@ def compress_database(
         work = _Compression(reader, table, store, bits, level, cache_bytes)
         before = max((stored.max_error for stored in reader.catalogue.encodings), default=0.0)
         boards = [(board.name, board.board, board.id, board.win) for board in reader.catalogue.boards]
-        with open_writer(dst, work.encoder, work.task(), threads=threads) as writer:
+        with open_writer(dst, work.encoder, work.task(), command=work.command(src, dst), threads=threads) as writer:
             work.write(writer, progress)
             measured, figures = writer.measured, work.figures(writer.measured)
             writer.publish(work.provenance(figures), boards, before)
@@ -114,6 +115,11 @@ class _Compression:
             source = hashlib.file_digest(file, "sha256").hexdigest()
         return {"compress": source, "store": self.store, "bits": self.bits, "level": self.level}
 
+    def command(self, src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> str:
+        """What a person types for this work."""
+        words = ["madn", "compress", os.fspath(src), os.fspath(dst), "--store", self.store, "--level", str(self.level)]
+        return shlex.join(words + ([] if self.bits is None else ["--bits", str(self.bits)]))
+
     def write(self, writer: DatabaseWriter, progress: Progress | None) -> None:
         """Store the blocks that an earlier process has not stored."""
         total = len(self.table)
@@ -128,8 +134,6 @@ class _Compression:
         """Encode a block anew."""
         first, count, old = self.table.first_ids[at], self.table.counts[at], self.table.encodings[at]
         raw = self.reader.load(self.table, at)
-        if not blocks.probabilities(raw, old):
-            raise CorruptBlockError(f"{self.reader.directory}: block {at}: a value is not a probability")
         if self.store == "policy":
             assert self.moves is not None
             return self.policy_encoder.encode_choices(first, self.moves.choices(first, count))

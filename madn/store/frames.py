@@ -65,6 +65,12 @@ class FrameFiles:
         if self._file is not None:
             self._file.flush()
 
+    def flush_to_disk(self) -> None:
+        """Wait until what was written is on disk."""
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
+
     def _current(self) -> BinaryIO:
         if self._file is None:
             path = self.directory / block_file_name(len(self.done))
@@ -83,6 +89,7 @@ class FrameFiles:
     def close(self) -> None:
         """Finish the current file."""
         if self._file is not None:
+            self.flush_to_disk()
             self._file.close()
             self._file = None
             name = block_file_name(len(self.done))

@@ -1,12 +1,13 @@
 """Reading blocks: `FrameReader` is the one reader of frames, for all games; `BlockReader` knows those of Ludo."""
 
+import errno
 import os
 import stat
 import threading
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,27 +17,47 @@ from numpy.typing import NDArray
 
 from madn._core import Game
 from madn.board import Board
-from madn.errors import CorruptBlockError, MadnError, MissingBlockError, MissingDatabaseError, NoValuesError
+from madn.errors import (
+    CorruptBlockError,
+    MadnError,
+    MissingBlockError,
+    MissingDatabaseError,
+    NoValuesError,
+    ResourceError,
+)
 from madn.machine import processors
 from madn.ranges import MOST_BYTES, checked_int
 from madn.store import blocks, policy
 from madn.store.blocks import Array
-from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, one_line
-from madn.store.records import CATALOGUE, SUMS, BlockTable, FrameTable, frame_digest
+from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, closed_error, one_line
+from madn.store.records import SUMS, BlockFile, BlockTable, FrameTable, frame_digest
 
 CACHE_BYTES = 256 << 20
-TABLE_BLOCKS = 256  # rows of the catalogue that are read together
+TABLE_BLOCKS = 128  # rows of the catalogue that are read together
 AT_ONCE = 32  # blocks that a thread takes at a time when many positions are asked for
 FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     FLAGS |= getattr(os, _name, 0)
 
 
+class OpenFile:
+    """A file of frames. It is open as long as anybody refers to it, so that a read in flight keeps it."""
+
+    __slots__ = ("descriptor", "size")
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+        self.size = os.fstat(descriptor).st_size
+
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:
+        close(self.descriptor)
+
+
 class FrameReader(ABC):
-    """Frames of a database of any game: files opened on demand, decoded blocks in a bounded cache.
+    """Frames of a database of any game: all its files opened with its catalogue, decoded blocks in a bounded cache.
 
     All of it comes from the directory that was at the path when it was opened, even if another takes its place later.
-    Threads may share it. A block is given as a table of blocks and its index there.
+    Threads may share it, and one of them may close it. A block is given as a table of blocks and its index there.
     """
 
     catalogue_file: ClassVar[type[CatalogueFile]]
@@ -46,21 +67,30 @@ class FrameReader(ABC):
         self.cache_bytes = cache_bytes
         self._cache: OrderedDict[int, Array] = OrderedDict()
         self._cached_bytes = 0
-        self._descriptors: dict[int, int] = {}
         self._lock = threading.Lock()
         self._closed = True  # until it is open
-        while True:
-            self._directory_descriptor = _open_directory(directory)
+        while self._closed:
+            self._closed = not self._open()
+
+    def _open(self) -> bool:
+        """Open the catalogue and all files; False if another directory took the place of this one meanwhile."""
+        descriptor = _open_directory(self.directory)
+        try:
             try:
-                self.file = self.catalogue_file(directory)
-            except BaseException:
-                self._close_descriptors()
-                raise
-            if self._directory_descriptor is None or _is_at(self._directory_descriptor, directory):
-                break
-            self.file.close()
-            self._close_descriptors()
-        self._closed = False
+                self.file = self.catalogue_file(self.directory)
+            except MadnError:
+                if _is_at(descriptor, self.directory):
+                    raise
+                return False
+            self._files = tuple(_opened(self.directory, record, descriptor) for record in self.file.files)
+            self._sums_bytes = _size(self.directory / SUMS, descriptor)
+            if not _is_at(descriptor, self.directory):
+                self.file.close()
+                return False
+            return True
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
 
     @abstractmethod
     def decode(self, table: Any, at: int, frame: bytes) -> Array:
@@ -96,18 +126,22 @@ class FrameReader(ABC):
         return values
 
     def frame(self, table: FrameTable, at: int) -> bytes:
-        """The compressed bytes of a block, compared with its digest if the table has it."""
+        """The compressed bytes of a block, compared with its digest."""
         number, offset, length = int(table.file[at]), int(table.offset[at]), int(table.length[at])
-        descriptor = self._descriptor(number)
+        with self._lock:
+            self.check_open()
+            file = self._files[number]
+        if isinstance(file, str):
+            raise CorruptBlockError(file)
         try:
-            frame = read_at(descriptor, length, offset)
+            frame = read_at(file.descriptor, length, offset)
         except OSError as error:
             raise self._damaged(table, at, f"cannot be read: {error.strerror}") from None
         if len(frame) != length:
             name = self.file.files[number].name
             raise self._damaged(table, at, f"expected {length} bytes at {offset} of {name}, found {len(frame)}")
-        if table.digest and frame_digest(frame) != table.digest[at]:
-            digests = f"catalogue says {one_line(table.digest[at])}, frame has {frame_digest(frame)}"
+        if (digest := frame_digest(frame)) != table.digest[at]:
+            digests = f"catalogue says {one_line(table.digest[at])}, frame has {digest}"
             raise self._damaged(table, at, f"SHA-256 mismatch: {digests}")
         return frame
 
@@ -116,55 +150,36 @@ class FrameReader(ABC):
 
     def totals(self) -> tuple[int, int]:
         """The number of blocks and the number of positions in them."""
-        self._check_open()
         return self.file.totals()
 
     def stored_bytes(self) -> int:
-        """The bytes of all files of the database."""
-        paths = (self.directory / name for name in (CATALOGUE, SUMS, *(file.name for file in self.file.files)))
-        return sum(path.stat().st_size for path in paths if path.exists())
+        """The bytes of all files of the database that are there."""
+        return self.file.bytes + self._sums_bytes + sum(getattr(file, "size", 0) for file in self._files)
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
+        """Raise `ClosedDatabaseError` if the database was closed."""
         if self._closed:
-            raise MadnError(f"{self.directory}: the database is closed")
-
-    def open_files(self) -> None:
-        """Open every file now, so that they can be read even if they are removed later."""
-        for number in range(len(self.file.files)):
-            self._descriptor(number)
-
-    def _descriptor(self, number: int) -> int:
-        with self._lock:
-            self._check_open()
-            if number not in self._descriptors:
-                record = self.file.files[number]
-                path = self.directory / record.name
-                self._descriptors[number] = open_file(path, record.bytes, self._directory_descriptor)
-            return self._descriptors[number]
+            raise closed_error(self.directory)
 
     def __del__(self) -> None:
         if not self._closed:
             self.close()
 
     def close(self) -> None:
-        """Close the files and forget the cache; a second time does nothing."""
+        """Close the files and forget the cache; a second time does nothing.
+
+        What other threads are reading they still get; whatever is asked later raises `ClosedDatabaseError`.
+        """
         with self._lock:
             self._closed = True
-            self._close_descriptors()
+            self._files = ()
             self._cache.clear()
             self._cached_bytes = 0
         self.file.close()
 
-    def _close_descriptors(self) -> None:
-        for descriptor in (*self._descriptors.values(), self._directory_descriptor):
-            if descriptor is not None:
-                os.close(descriptor)
-        self._descriptors.clear()
-        self._directory_descriptor = None
-
 
 def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader":
-    """Open a database of Ludo: its catalogue now, its blocks when they are asked for."""
+    """Open a database of Ludo; its blocks are read when they are asked for."""
     return BlockReader(directory, checked_int("cache_bytes", cache_bytes, 0, MOST_BYTES))
 
 
@@ -232,7 +247,6 @@ class BlockReader(FrameReader):
 
     def _load_table(self, id: int) -> None:
         """Read the rows of the catalogue around the block that holds a position ID, if one does."""
-        self._check_open()
         block = self.file.block_at(id)
         if block is None:
             return
@@ -257,6 +271,7 @@ class BlockReader(FrameReader):
 
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
+        self.check_open()
         self._check_values()
         order = np.argsort(ids)
         ascending = ids[order]
@@ -297,8 +312,26 @@ def _open_directory(directory: Path) -> int | None:
         raise CorruptBlockError(f"{directory}: no database here: {error.strerror}") from None
 
 
-def _is_at(descriptor: int, directory: Path) -> bool:
-    """Whether an open directory is still the one at a path."""
+def _opened(directory: Path, record: BlockFile, descriptor: int | None) -> OpenFile | str:
+    """A file of a database in an open directory, or what is wrong with it: the others can still be read."""
+    try:
+        return OpenFile(open_file(directory / record.name, record.bytes, descriptor))
+    except CorruptBlockError as error:
+        return str(error)
+
+
+def _size(path: Path, directory: int | None) -> int:
+    """The bytes of a file in an open directory; 0 if it is not there."""
+    try:
+        return os.stat(path if directory is None else path.name, dir_fd=directory, follow_symlinks=False).st_size
+    except OSError:
+        return 0
+
+
+def _is_at(descriptor: int | None, directory: Path) -> bool:
+    """Whether an open directory is still the one at a path; nobody can say so without a descriptor."""
+    if descriptor is None:
+        return True
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(directory))
     except FileNotFoundError:
@@ -318,7 +351,8 @@ def open_file(path: Path, size: int | None, directory: int | None = None) -> int
     except OSError as error:
         if isinstance(error, MadnError):
             raise
-        raise CorruptBlockError(f"{path}: {error.strerror}") from None
+        kind = ResourceError if error.errno in (errno.EMFILE, errno.ENFILE) else CorruptBlockError
+        raise kind(f"{path}: {error.strerror}") from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode) or size not in (None, status.st_size):
         os.close(descriptor)

@@ -72,7 +72,7 @@ class FrameTable:
     file: NDArray[np.int64]
     offset: NDArray[np.int64]
     length: NDArray[np.int64]
-    digest: tuple[str, ...]  # empty if they were not read
+    digest: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.count)

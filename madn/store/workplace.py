@@ -2,8 +2,9 @@
 
 The database `games/three` is written in `games/.three.madn-part`. Once that is complete and on disk, the two
 directories are exchanged and the old database is removed. (Where the system has no such exchange, the old database is
-moved to `games/.three.madn-old` first.) A process that is killed leaves the old database or the new one; the next
-writer removes the rest or, if it has the same task, goes on with it.
+moved to `games/.three.madn-old` first.) A process that is killed leaves the old database or the new one. The next
+writer removes the rest or, if it has the same task, goes on with it. Work of another task that somebody could go on
+with is never removed: the writer is refused.
 """
 
 import ctypes
@@ -13,13 +14,15 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from madn.errors import MadnError, OutputError, ResourceError
-from madn.machine import free_disk
+from madn.errors import CorruptBlockError, MadnError, OutputError, ResourceError
+from madn.machine import flush, free_disk
 from madn.store.catalogue import is_catalogue
+from madn.store.journal import Journal
 from madn.store.records import CATALOGUE, SUMS
 
 if sys.platform != "win32":
@@ -28,12 +31,14 @@ if sys.platform != "win32":
 JOURNAL = "journal"  # what is done so far; not part of a database
 VALUES = re.compile(r"values-[0-9]{4,}\.madn")
 OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
+Task = Mapping[str, Any]
 
 
-def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
+def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0, task: Task | None = None) -> None:
     """Raise if a database of `disk_bytes` cannot be written at `path`; work that was begun there is left alone.
 
-    `OutputError` if the path cannot be used, `ResourceError` if the disk has too little room.
+    `OutputError` if the path cannot be used, or if there is unfinished work of another task; `ResourceError` if the
+    disk has too little room.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -41,12 +46,13 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0) -> None:
         check_replaceable(target)
         os.rmdir(tempfile.mkdtemp(prefix=f".{target.name}.madn-", dir=target.parent))
         lock = _lock(part) if part.is_dir() else None
+        if lock is not None:
+            os.close(lock)
+        _begun(part, task)
     except MadnError:
         raise
     except (OSError, ValueError) as error:
         raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
-    if lock is not None:
-        os.close(lock)
     check_room([(path, disk_bytes)])
 
 
@@ -68,9 +74,13 @@ def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
 
 
 def published(path: str | os.PathLike[str]) -> bool:
-    """Whether there is a database at `path`, and no unfinished work on another."""
+    """Whether a database that was complete is at `path`; if so, what is left of its workplace is removed."""
     target = Path(os.path.realpath(path))
-    return not (_part_of(target) / JOURNAL).exists() and is_catalogue(target / CATALOGUE)
+    if (_part_of(target) / JOURNAL).exists() or not is_catalogue(target / CATALOGUE):
+        return False
+    _drop_journal(target)
+    _remove(_part_of(target))
+    return True
 
 
 def _bytes_in(directory: Path) -> int:
@@ -85,14 +95,17 @@ def _part_of(target: Path) -> Path:
 
 
 @contextmanager
-def workplace(path: str | os.PathLike[str], task: str | None = None, keep: bool = False) -> Iterator["Workplace"]:
+def workplace(
+    path: str | os.PathLike[str], task: Task | None = None, command: str = "", keep: bool = False
+) -> Iterator["Workplace"]:
     """A directory beside `path` to write in, for this process alone; it is removed afterwards.
 
-    It is empty, unless a process that was stopped left it with the same `task`: one line of text that says all that
-    the result depends on. A directory with a task stays if this process is interrupted; with `keep`, also if it fails.
+    It is empty, unless a process that was stopped left it with the same `task`, which says all that the result depends
+    on. Unfinished work of another task is refused. `command` is what a person types to go on with this one. A directory
+    with a task stays if this process is interrupted; with `keep`, also if it fails.
     """
     try:
-        work = Workplace(Path(os.path.realpath(path)), task)
+        work = Workplace(Path(os.path.realpath(path)), task, command)
     except MadnError:
         raise
     except (OSError, ValueError) as error:
@@ -111,10 +124,11 @@ def workplace(path: str | os.PathLike[str], task: str | None = None, keep: bool 
 class Workplace:
     """The directory `part`, which becomes the database `target` when `publish` is called.
 
-    With a task it has a file `journal`, whose first line is the task.
+    With a task it has a file `journal`, whose first line is the task. That goes only when the database is in its place:
+    a workplace without one is of no use to anybody.
     """
 
-    def __init__(self, target: Path, task: str | None = None) -> None:
+    def __init__(self, target: Path, task: Task | None, command: str) -> None:
         if not target.name:
             raise OutputError(f"{target}: a database needs a name")
         self.target = target
@@ -125,12 +139,15 @@ class Workplace:
         try:
             self._recover()
             check_replaceable(target)
-            if task is None or not self._begun(task):
-                _clear(self.part)
-                if task is not None:
-                    self.journal.write_text(f"{task}\n", encoding="utf-8", newline="\n")
+            begun = _begun(self.part, task)
+            for name in os.listdir(self.part):
+                if not begun or (name != JOURNAL and not VALUES.fullmatch(name)):
+                    _remove(self.part / name)
+            if task is not None and not begun:
+                with open(self.journal, "xb") as file:
+                    Journal(file).append({"task": task, "command": command})
         except BaseException:
-            self.close()
+            self.close(keep=True)
             raise
 
     def _occupy(self) -> int | None:
@@ -149,47 +166,33 @@ class Workplace:
             os.close(lock)
 
     def _recover(self) -> None:
-        """Undo or complete the two renames of `publish`, if a writer was killed between them."""
+        """Undo or complete the steps of `publish`, if a writer was killed between them."""
+        _drop_journal(self.target)
         if self.old.is_dir() and not self.target.exists():
             os.rename(self.old, self.target)
         else:
             _remove(self.old)
 
-    def _begun(self, task: str) -> bool:
-        """Whether a task was begun here; if so, everything but its blocks and journal is removed."""
-        try:
-            with open(self.journal, encoding="utf-8", errors="replace", newline="\n") as journal:
-                begun = journal.readline() == f"{task}\n"
-        except OSError:
-            return False
-        if begun:
-            for name in os.listdir(self.part):
-                if name != JOURNAL and not VALUES.fullmatch(name):
-                    _remove(self.part / name)
-        return begun
-
     def publish(self) -> None:
         """Flush what was written and replace the target with it, in one step where the system can."""
-        self.journal.unlink(missing_ok=True)
         for name in sorted(os.listdir(self.part)):
-            _flush(self.part / name)
-        _flush(self.part)
+            flush(self.part / name)
+        flush(self.part)
         check_replaceable(self.target)
-        if not self.target.exists():
+        exchanged = self.target.exists()
+        if exchanged:
+            self._locks.append(_lock(self.target))  # so that no other writer moves in after the exchange
+            exchanged = _exchange(self.part, self.target)
+            if not exchanged:
+                os.rename(self.target, self.old)
+        if not exchanged:
             os.rename(self.part, self.target)
-            _flush(self.target.parent)
+        flush(self.target.parent)
+        _drop_journal(self.target)
+        if not exchanged:  # otherwise the old database is in the workplace now, and goes with it
+            with suppress(OSError):
+                _remove(self.old)
             self._leave()
-            return
-        self._locks.append(_lock(self.target))  # so that no other writer moves in after the exchange
-        if _exchange(self.part, self.target):
-            _flush(self.target.parent)
-            return  # the old database is in the workplace now, and goes with it
-        os.rename(self.target, self.old)
-        os.rename(self.part, self.target)
-        _flush(self.target.parent)
-        with suppress(OSError):
-            _remove(self.old)
-        self._leave()
 
     def close(self, keep: bool = False) -> None:
         """Remove the workplace and its content, unless it has become the database or is to be kept."""
@@ -200,8 +203,8 @@ class Workplace:
             self._leave()
 
     def _just_begun(self) -> bool:
-        """Whether there is nothing but a task in the workplace."""
-        return os.listdir(self.part) == [JOURNAL] and self.journal.read_bytes().count(b"\n") <= 1
+        """Whether there is nothing but a task in the workplace, or nothing."""
+        return set(os.listdir(self.part)) <= {JOURNAL} and not _task_of(self.part)[1]
 
     def _leave(self) -> None:
         for lock in self._locks:
@@ -232,16 +235,43 @@ def check_replaceable(target: Path) -> None:
     if not stat.S_ISDIR(mode):
         raise OutputError(f"{target}: this is a file; a database is a directory")
     names = sorted(os.listdir(target))
-    foreign = [name for name in names if not OURS.fullmatch(name)]
+    foreign = [name for name in names if not OURS.fullmatch(name) and not (name == JOURNAL and _task_of(target)[0])]
     if foreign:
         raise OutputError(f"{target}: not replaced: {foreign[0]!r} is not part of a database")
     if names and not is_catalogue(target / CATALOGUE):
         raise OutputError(f"{target}: not replaced: {CATALOGUE} is not a catalogue of madn")
 
 
-def _clear(directory: Path) -> None:
-    for name in os.listdir(directory):
-        _remove(directory / name)
+def _begun(part: Path, task: Task | None) -> bool:
+    """Whether this task was begun in a workplace; raises if another one was, of which blocks are there."""
+    journal = part / JOURNAL
+    if not journal.exists():
+        return False
+    begun, more = _task_of(part)
+    if begun is None:
+        if not more and not any(VALUES.fullmatch(entry.name) and entry.stat().st_size for entry in os.scandir(part)):
+            return False  # killed when it had just begun
+        reason = "damaged, or of another version of madn: the first line does not have its digest"
+        raise CorruptBlockError(f"{journal}: {reason}; to start anew remove {part}")
+    if begun["task"] != task and more:
+        advice = f"`{begun['command']}` goes on with it, and to start anew remove that directory"
+        raise OutputError(f"{part}: holds the unfinished work of another command: {advice}")
+    return bool(begun["task"] == task)
+
+
+def _task_of(directory: Path) -> tuple[dict[str, Any] | None, bool]:
+    """The task and the command in the journal of a directory, None if it does not say; and whether it says more."""
+    try:
+        with open(directory / JOURNAL, "rb") as file:
+            return next(Journal(file).lines(), None), file.read(1) != b""
+    except OSError:
+        return None, False
+
+
+def _drop_journal(target: Path) -> None:
+    """Remove the journal of a database that is in its place now."""
+    if _task_of(target)[0]:
+        (target / JOURNAL).unlink()
 
 
 def _remove(path: Path) -> None:
@@ -249,17 +279,6 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _flush(path: Path) -> None:
-    """Wait until a file or directory is on disk."""
-    if sys.platform == "win32" and path.is_dir():
-        return  # directories cannot be flushed there
-    descriptor = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _exchange(a: Path, b: Path) -> bool:

@@ -17,15 +17,17 @@ catalogue.
         writer.flush()                                                      # all of it is stored now
         writer.publish(provenance, boards)                                  # boards: (name, text, ID, win)
 
-`task` is a mapping of all that the content depends on. With one, the writer keeps a journal: a line that says the
-task, then a line for each block. A process that was stopped is followed by one with the same task that goes on after
-the last line; `keep` leaves the work for it if this process fails, too. `writer.measured` has what was measured.
+`task` is a mapping of all that the content depends on. With one, the writer keeps a journal (`madn.store.journal`): a
+line that says the task, then a line for each block. A process that was stopped is followed by one with the same task
+that goes on after the last line that is whole; `keep` leaves the work for it if this process fails, too. A writer with
+another task is refused; `command` is what a person types to go on. `writer.measured` has what was measured.
 
 `Databases(values, policy)` joins a writer of values and one of best moves (either may be None) to what a solve from
 disk hands its positions to, the `Receiver` of `madn.solver.id_order`.
 """
 
 import io
+import itertools
 import json
 import os
 from collections import deque
@@ -33,15 +35,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
-from itertools import pairwise
-from typing import Any, BinaryIO, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn._core import Game
 from madn.board import Board
-from madn.errors import MadnError
+from madn.errors import CorruptBlockError, MadnError
 from madn.machine import chosen_threads
 from madn.ranges import checked_int
 from madn.rules import Rules
@@ -49,6 +50,7 @@ from madn.store import blocks
 from madn.store.blocks import ENCODINGS, Array, quantised
 from madn.store.encoders import Contents, EncodedBlock, Encoder, Measured, NamedBoard, StoredBlock, ValueEncoder
 from madn.store.frames import FrameFiles, writing
+from madn.store.journal import Journal
 from madn.store.records import CATALOGUE, frame_digest
 from madn.store.workplace import Workplace, workplace
 
@@ -62,26 +64,38 @@ def open_writer(
     encoder: Encoder,
     task: Mapping[str, Any] | None = None,
     *,
+    command: str = "",
     keep: bool = False,
     threads: int = 2,
     block_positions: int = blocks.BLOCK_POSITIONS,
 ) -> Iterator["DatabaseWriter"]:
     """Begin a database at `path`, or go on with one of the same `task`; the top of this module says more."""
     threads = chosen_threads(threads)
-    line = None if task is None else json.dumps({**task, **encoder.task}, sort_keys=True)
     with (
-        workplace(path, line, keep) as work,
-        writing(path),
-        closing(DatabaseWriter(work, encoder, line is not None, threads, block_positions)) as writer,
+        workplace(path, whole_task(task, encoder), command, keep) as work,
+        closing(DatabaseWriter(path, work, encoder, task is not None, threads, block_positions)) as writer,
     ):
         yield writer
+
+
+def whole_task(task: Mapping[str, Any] | None, encoder: Encoder) -> dict[str, Any] | None:
+    """All that a database depends on, as JSON gives it back; None if nobody will go on with it."""
+    return None if task is None else json.loads(json.dumps({**task, **encoder.task}))
 
 
 class DatabaseWriter:
     """Takes the positions of a run of IDs in ascending order, and runs in any order; see `open_writer`."""
 
-    def __init__(self, work: Workplace, encoder: Encoder, resumable: bool, threads: int, block_positions: int) -> None:
-        self.target, self.encoder, self.block_positions = work.target, encoder, block_positions
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        work: Workplace,
+        encoder: Encoder,
+        resumable: bool,
+        threads: int,
+        block_positions: int,
+    ) -> None:
+        self.path, self.target, self.encoder, self.block_positions = path, work.target, encoder, block_positions
         self.on_stored: Callable[[int], None] | None = None  # called with the number of stored blocks
         self.measured = Measured()
         self.blocks = 0
@@ -92,31 +106,36 @@ class DatabaseWriter:
         self._rest: dict[int, Array] = {}  # ... and those that came after them, less than a block
         self._waiting: deque[tuple[int, int, int, Future[EncodedBlock]]] = deque()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="madn-encode")
-        self._journal: BinaryIO = open(work.journal, "r+b") if resumable else io.BytesIO(b"\n")  # noqa: SIM115
-        self._adopt()
+        with writing(path):
+            self._journal = Journal(open(work.journal, "r+b") if resumable else io.BytesIO())  # noqa: SIM115
+            if not resumable:
+                self._journal.append("nobody goes on with this")
+            self._adopt()
 
     def _adopt(self) -> None:
         """Take over the blocks that an earlier process has stored."""
-        self._journal.readline()
-        end = self._journal.tell()
-        while line := self._journal.readline():
-            try:
-                block = _read_line(line if line.endswith(b"\n") else b"")
-            except (ValueError, TypeError):
-                break  # the last line, cut off
+        for block in self._journal_blocks():
             if not self._files.adopt(block.length, block.digest):
                 break
             self._count(block)
-            end = self._journal.tell()
         self._files.cut()
-        self._journal.seek(end)
-        self._journal.truncate()
+        self._journal.cut()
+
+    def _journal_blocks(self) -> Iterator[StoredBlock]:
+        """The blocks in the journal, as far as its lines fit."""
+        for *columns, measured in itertools.islice(self._journal.lines(), 1, None):
+            yield StoredBlock._make([*columns, Measured._make(measured)])
 
     def _count(self, block: StoredBlock) -> None:
         self._stored[block.run] = self._stored.get(block.run, 0) + block.positions
         self._errors[block.encoding] = max(self._errors.get(block.encoding, 0.0), block.measured.error)
         self.measured = self.measured.merge(block.measured) if self.blocks else block.measured
         self.blocks += 1
+
+    @property
+    def positions(self) -> int:
+        """How many positions are stored."""
+        return sum(self._stored.values())
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         """Whether all positions of a run are stored."""
@@ -158,11 +177,11 @@ class DatabaseWriter:
         """Write the block that waits longest; it survives the end of this process."""
         run, first, count, job = self._waiting.popleft()
         frame, encoding, measured = job.result()
-        file, offset = self._files.append(frame)
-        block = StoredBlock(run, first, count, file, offset, len(frame), frame_digest(frame), encoding, measured)
-        self._files.flush()
-        self._journal.write(json.dumps(block).encode() + b"\n")
-        self._journal.flush()
+        with writing(self.path):
+            file, offset = self._files.append(frame)
+            block = StoredBlock(run, first, count, file, offset, len(frame), frame_digest(frame), encoding, measured)
+            self._files.flush()
+            self._journal.append(block)
         self._count(block)
         if self.on_stored:
             self.on_stored(self.blocks)
@@ -171,6 +190,12 @@ class DatabaseWriter:
         """Wait until all full blocks that were taken are stored."""
         while self._waiting:
             self._store_oldest()
+
+    def flush_to_disk(self) -> None:
+        """Wait until all blocks that are stored are on disk, with the journal that lists them."""
+        with writing(self.path):
+            self._files.flush_to_disk()
+            self._journal.flush_to_disk()
 
     def close(self) -> None:
         """Close the files; they stay."""
@@ -189,22 +214,19 @@ class DatabaseWriter:
         self.flush()
         for run in self._rest:
             raise MadnError(f"{self.target}: the run of positions from ID {run} on is incomplete")
-        self._files.close()
-        self._journal.seek(0)
-        self._journal.readline()
-        stored = sorted(map(_read_line, self._journal), key=lambda block: block.first)
-        errors = {name: max_error + error for name, error in self._errors.items()}
-        contents = Contents(provenance, self._files.done, stored, errors, list(boards))
-        part = self._workplace.part
-        write_catalogue(part / CATALOGUE, self.encoder.schema, self.encoder.rows(contents))
-        write_sums(part, self._files.done)
-        self._workplace.publish()
-
-
-def _read_line(line: bytes) -> StoredBlock:
-    """A block from its line of the journal; ValueError or TypeError if it is anything else."""
-    *columns, measured = json.loads(line)
-    return StoredBlock._make([*columns, Measured._make(measured)])
+        with writing(self.path):
+            self._files.close()
+            stored = sorted(self._journal_blocks(), key=lambda block: block.first)
+            if len(stored) != self.blocks:
+                expected = f"expected lines of {self.blocks} blocks, found {len(stored)} that fit"
+                raise CorruptBlockError(f"{self._workplace.journal}: damaged: {expected}")
+            self._journal.close()
+            errors = {name: max_error + error for name, error in self._errors.items()}
+            contents = Contents(provenance, self._files.done, stored, errors, list(boards))
+            part = self._workplace.part
+            write_catalogue(part / CATALOGUE, self.encoder.schema, self.encoder.rows(contents))
+            write_sums(part, self._files.done)
+            self._workplace.publish()
 
 
 class Source(Protocol):
@@ -273,7 +295,7 @@ def write_database(
 def _pieces(game: Game, ranges: list[tuple[int, int]], block_positions: int) -> Iterator[tuple[int, int]]:
     """Cut ranges of IDs into blocks, (first ID, count) each: never across profiles, never across a gap."""
     starts = [*(game.first(*profile) for profile in game.profiles()), game.positions]
-    for begin, end in pairwise(starts):
+    for begin, end in itertools.pairwise(starts):
         for range_first, range_count in ranges:
             stop = min(range_first + range_count, end)
             for first in range(max(range_first, begin), stop, block_positions):
@@ -322,6 +344,15 @@ class Databases:
         """Wait until all that was taken is stored."""
         for writer in self.writers:
             writer.flush()
+
+    def flush_to_disk(self) -> None:
+        """Wait until all that is stored is on disk."""
+        for writer in self.writers:
+            writer.flush_to_disk()
+
+    def complete(self, positions: int) -> bool:
+        """Whether so many positions are stored in each."""
+        return all(writer.positions == positions for writer in self.writers)
 
     def publish(self, provenance: Mapping[str, Any], boards: Iterable[NamedBoard]) -> None:
         """Complete the databases."""

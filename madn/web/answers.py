@@ -145,7 +145,10 @@ def _head(start: int, end: int, captures: bool) -> str:
 
 def _loss(option: Option, options: list[Option]) -> str:
     best, win = options[0][-1], option[-1]
-    return "null" if best is None or win is None else _win(max(best - win, 0.0))
+    if best is None or win is None:
+        return "null"
+    loss = best - win
+    return "0.0" if loss <= 0 else _win(loss)
 
 
 def _win(value: float | None) -> str:

@@ -14,8 +14,9 @@ from madn.errors import ResourceError
 from madn.ranges import checked_int, shown
 from madn.web.connection import CONNECTIONS, END_SECONDS, KEEP_SECONDS, Connection
 
-BACKLOG = 1024  # connections that the system holds until they are accepted, all at once
-FILES = CONNECTIONS + BACKLOG + 1024  # that are open at most, with those of the databases
+BACKLOG = 1024  # connections that the system holds until they are accepted
+ACCEPTED = 64  # of them at a time; two or three times as many wait for their `Connection`
+FILES = CONNECTIONS + 1024  # that are open at most, with those connections and the files of databases
 SENT_BYTES = 128 << 10  # that the system keeps for a client that does not take them: it would be up to 4 MiB for each
 
 
@@ -70,7 +71,7 @@ def configured(app: Starlette, proxies: Sequence[str] = ()) -> uvicorn.Config:
         server_header=False,
         proxy_headers=bool(proxies),
         forwarded_allow_ips=list(proxies),
-        backlog=BACKLOG,
+        backlog=ACCEPTED,
         timeout_keep_alive=KEEP_SECONDS,
         timeout_graceful_shutdown=END_SECONDS + 1,  # by then every connection has been closed
     )
@@ -87,9 +88,19 @@ def allow_files() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
+class Server(uvicorn.Server):
+    """A server whose backlog is not the number of connections that asyncio accepts at a time."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(BACKLOG)
+
+
 def serve(app: Starlette, listening: socket.socket, proxies: Sequence[str] = ()) -> None:
     """Answer until a signal says to end; then finish what is under way, for a few seconds at most."""
-    server = uvicorn.Server(configured(app, proxies))
+    server = Server(configured(app, proxies))
     allow_files()
     before = signal.signal(signal.SIGTERM, _end)  # uvicorn sends the signal again once it has ended
     try:

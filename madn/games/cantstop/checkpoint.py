@@ -1,9 +1,9 @@
 """The state of a long solve in a file, so that a solve that was stopped can go on."""
 
+import hashlib
 import json
 import os
 import time
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,17 @@ import numpy as np
 
 from madn.errors import CorruptBlockError
 from madn.games.cantstop.numbering import Array
+from madn.machine import flush
 
 PAUSE = 600.0  # seconds between two writes
+LONGEST = 1 << 24  # bytes of a line
 
 
 class Checkpoint:
-    """A file with the values so far and the counts that go with them; it is replaced in one step.
+    """A file with the counts so far, the values that go with them, and a digest of both; it is replaced in one step.
 
-    `task` is one line that says all that the result depends on; the file of another task is refused.
+    Two lines, the digest and JSON, and then the values. `task` is one line that says all that the result depends on;
+    the file of another task is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: str, pause: float = PAUSE) -> None:
@@ -29,31 +32,48 @@ class Checkpoint:
         """Fill in the values of an earlier process and return its counts; None if there is no checkpoint."""
         if not self.path.exists():
             return None
-        try:
-            with np.load(self.path, allow_pickle=False) as arrays:
-                state: dict[str, Any] = json.loads(str(arrays["state"]))
+        with open(self.path, "rb") as file:
+            expected, text = (file.readline(LONGEST).rstrip(b"\n") for _ in range(2))
+            try:
+                state: dict[str, Any] = json.loads(text)
                 task = state.pop("task")
-                if task != self.task:
-                    raise CorruptBlockError(f"{self.path}: a checkpoint of another solve: {task}, expected {self.task}")
-                values[...] = arrays["values"]
-        except (OSError, ValueError, KeyError, AttributeError, zipfile.BadZipFile) as error:
-            if isinstance(error, CorruptBlockError):
-                raise
-            raise CorruptBlockError(f"{self.path}: not a checkpoint, or damaged: {error}") from None
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise self._refused("not a checkpoint, or damaged: no line says what is being solved") from None
+            if task != self.task:
+                raise self._refused(f"a checkpoint of another solve: {task}, expected {self.task}")
+            size = file.readinto(values.view(np.uint8).data)
+            if size != values.nbytes or file.read(1):
+                raise self._refused(f"damaged: expected {values.nbytes:,} bytes of values")
+        found = _digest(text, values)
+        if found != expected:
+            raise self._refused(
+                f"damaged: digest expected {expected.decode('ascii', 'replace')}, found {found.decode()}"
+            )
         return state
+
+    def _refused(self, reason: str) -> CorruptBlockError:
+        return CorruptBlockError(f"{self.path}: {reason}; to start anew remove this file")
 
     def save(self, values: Array, state: dict[str, Any]) -> None:
         """Write the file, if `pause` seconds have passed since the last time."""
         if time.monotonic() < self.next:
             return
         part = self.path.with_name(f".{self.path.name}.part")
+        text = json.dumps({"task": self.task, **state}).encode()
         with open(part, "wb") as file:
-            np.savez(file, values=values, state=np.array(json.dumps({"task": self.task, **state})))
-            file.flush()
-            os.fsync(file.fileno())
+            file.write(_digest(text, values) + b"\n" + text + b"\n")
+            file.write(values.view(np.uint8).data)
+        flush(part)
         os.replace(part, self.path)
+        flush(self.path.parent)
         self.next = time.monotonic() + self.pause
 
     def remove(self) -> None:
         """Remove the file: the solve is complete."""
         self.path.unlink(missing_ok=True)
+
+
+def _digest(text: bytes, values: Array) -> bytes:
+    digest = hashlib.sha256(text)
+    digest.update(values.view(np.uint8).data)
+    return digest.hexdigest().encode()
