@@ -99,7 +99,7 @@ class Board:
 
     @classmethod
     def start(cls, rules: Rules = STANDARD) -> "Board":
-        """The starting position: one piece of each side on its A-square, or none by house rule; the others in the box."""
+        """The start: one piece of each side on its A-square, the others in the box; by house rule all in the box."""
         side = () if rules.start_in_box else (0,)
         return cls(side, side, rules)
 
@@ -158,7 +158,7 @@ class Board:
         return moves or (Move.PASS,)
 
     def roll_weights(self) -> tuple[int, ...]:
-        """How often each roll comes up, relative to the others; they differ only where there are three tries for a 6."""
+        """How often each roll comes up, relative to the others: equal but where there are three tries for a 6."""
         return self.rules.roll_weights(self._playable())
 
     @property

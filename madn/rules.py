@@ -84,6 +84,13 @@ class Rules:
         words += [name.replace("_", " ") for name in HOUSE_RULES if getattr(self, name)]
         return ", ".join(words)
 
+    @property
+    def options(self) -> str:
+        """The options of a command that name these rules: "--pieces 2 --squares 40 --three-rolls"."""
+        on = [f"--{name.replace('_', '-')}" for name in HOUSE_RULES if getattr(self, name)]
+        words = ["--house"] if len(on) == len(HOUSE_RULES) else on
+        return " ".join([f"--pieces {self.pieces} --squares {self.squares}", *words])
+
     def __repr__(self) -> str:
         on = "".join(f", {name}=True" for name in HOUSE_RULES if getattr(self, name))
         return f"Rules(pieces={self.pieces}, squares={self.squares}{on})"

@@ -88,7 +88,7 @@ class Session:
         click.echo(text, err=self.quiet)
 
     def rolls(self) -> list[int]:
-        """The rolls of the next ply, of which the last one counts: one, or tries for a 6. An undo does not change them."""
+        """The rolls of the next ply: one, or tries for a 6, the last of which counts. An undo does not change them."""
         number = len(self.record.plies)
         while len(self._rolls) <= number:
             self._rolls.append(self._die.randint(1, DIE))
@@ -172,7 +172,8 @@ class Session:
 
     def _hint(self, board: Board, roll: int) -> None:
         if self.database is None:
-            self.say("There is no database of this game: make one with madn solve and name it with --db.")
+            solve = f"madn solve {self.record.rules.options}"
+            self.say(f"There is no database of this game: make one with `{solve}` and name it with --db.")
             return
         best = self.database.moves(board, roll)
         self.say(columns([(m.move, "" if m.win is None else percent(m.win)) for m in best], right=[1]))

@@ -133,12 +133,11 @@ def analyse(db: str, board: str, as_json: bool) -> None:
     else:
         click.echo(f"\nThe side to move wins {percent(analysis.win)} of the time.")
     if analysis.rolls:
-        words, rolls = {roll.roll: str(roll.roll) for roll in analysis.rolls}, analysis.rolls
+        named = [(str(r.roll), r) for r in analysis.rolls]
         if analysis.board.tries > 1:
-            words, rolls = {1: "no 6 in three rolls", 6: "a 6 in three rolls"}, (rolls[0], rolls[-1])
+            named = [("no 6 in three rolls", analysis.rolls[0]), ("a 6 in three rolls", analysis.rolls[-1])]
         rows = [
-            (words[r.roll], r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
-            for r in rolls
+            (name, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:])) for name, r in named
         ]
         click.echo("\n" + columns([("roll", "best move", "wins", "other moves"), *rows], right=[0, 2]))
 

@@ -5,7 +5,7 @@ import { BoardView } from "./board.js";
 import { smallDie } from "./dice.js";
 import { moveButtons } from "./moves.js";
 import { Play } from "./play.js";
-import { after, finished, HOUSE_RULES, Impossible, opponent, put, read, startingPosition, write } from "./position.js";
+import { after, finished, HOUSE_RULES, Impossible, opponent, put, read, rulesText, startingPosition, write } from "./position.js";
 import { percent, say, switchLanguage, translate, whole } from "./words.js";
 
 const get = (id) => document.getElementById(id);
@@ -31,7 +31,7 @@ class Table {
     get("turn").replaceChildren(this.turnText());
     get("turn").className = `turn ${this.winner ?? position.turn}`;
     get("text").value = write(position);
-    const address = link(position);
+    const address = link(position, this.rules);
     if (address !== location.pathname + location.search) history.replaceState(null, "", address);
   }
 
@@ -66,7 +66,7 @@ class Table {
   // Another position by the hand of the person: a new entry in the browser's history.
   go(position) {
     this.selected = null;
-    history.pushState(null, "", link(position));
+    history.pushState(null, "", link(position, this.rules));
     this.message("");
     this.explore(position);
   }
@@ -179,15 +179,27 @@ function winText(seat, win, over) {
 }
 
 // The address of a position. Red is to move unless it says black.
-function link(position) {
+function link(position, rules) {
   const extra = new URLSearchParams(location.search).get("db");
   const turn = position.turn === "black" ? "&turn=black" : "";
-  return `/?board=${write(position)}${turn}${extra === null ? "" : `&db=${encodeURIComponent(extra)}`}`;
+  const database = extra === null ? "" : `&db=${encodeURIComponent(extra)}`;
+  return `/?board=${write(position)}${turn}&rules=${rulesText(rules)}${database}`;
 }
 
-// The position of the address; the start if it names none.
+// The game as words, from what a link says of it.
+function gameOf(text) {
+  const [pieces, squares, ...house] = text.split(",");
+  const named = house.map((rule) => (HOUSE_RULES.includes(rule) ? say(rule) : rule));
+  return [say("rulesOf", { pieces, squares }), ...named].join(", ");
+}
+
+// The position of the address; the start if it names none. A link to a position of another game is refused.
 function addressed(rules) {
   const given = new URLSearchParams(location.search);
+  const wanted = given.get("rules") ?? rulesText(rules);
+  if (wanted !== rulesText(rules)) {
+    throw new Impossible("otherRules", { link: gameOf(wanted.slice(0, 100)), page: gameOf(rulesText(rules)) });
+  }
   const turn = given.get("turn") === "black" ? "black" : "red";
   return given.has("board") ? read(given.get("board"), turn, rules) : startingPosition(rules);
 }
@@ -204,8 +216,9 @@ async function begin() {
   translate(document);
   openTab("explore");
   const databases = await api.databases();
-  const wanted = new URLSearchParams(location.search).get("db");
-  const database = databases.find(({ name }) => name === wanted) ?? databases[0];
+  const given = new URLSearchParams(location.search);
+  const fits = ({ name, rules }) => (given.has("db") ? name === given.get("db") : rulesText(rules) === given.get("rules"));
+  const database = databases.find(fits) ?? databases[0];
   const { rules } = database;
   const source = api.source(database);
   const [layout, players] = await Promise.all([source.layout(), api.players()]);

@@ -14,6 +14,8 @@ export class Impossible extends Error {
   }
 }
 
+// A game in an address: "2,40,three_rolls".
+export const rulesText = (rules) => [rules.pieces, rules.squares, ...HOUSE_RULES.filter((rule) => rules[rule])].join(",");
 export const opposite = (square, rules) => (square + rules.squares / 2) % rules.squares;
 export const boxed = (position, seat, rules) => rules.pieces - position[seat].length;
 export function startingPosition({ start_in_box: boxed }) {
