@@ -11,10 +11,12 @@ from strategies import all_boards
 import madn
 from madn import Board, Move, Rules
 from madn import _match as kernel
-from madn.errors import InvalidRulesError
+from madn.cli import main
+from madn.errors import InvalidRulesError, MissingBlockError, RulesMismatchError
 from madn.evaluate import evaluate
 from madn.match import compiled, play_game, simulate
 from madn.players import PLAYERS, OptimalPlayer
+from madn.record import write_record
 from madn.rules import HOUSE_RULES, ROLLS
 from madn.store import compress_database, verify_database
 
@@ -139,6 +141,47 @@ def test_solved_stored_and_answered(rules: Rules, tmp_path: Path) -> None:
         report = verify_database(tmp_path / name, deep=True)
         assert report.ok
         assert residual is None or (report.residual is not None and report.residual < residual)
+
+
+def test_the_part_below_a_board(tmp_path: Path) -> None:
+    """`--for` a board: its values are those of the whole game, and what is missing names the solve with its rules."""
+    rules = Rules(2, 8, three_rolls=True, must_capture=True)
+    part, whole = tmp_path / "part", tmp_path / "whole"
+    madn.solve(rules, part, board="8/3")
+    madn.solve(rules, whole)
+    with madn.open_database(part) as db, madn.open_database(whole) as other:
+        assert db.win("8/3") == other.win("8/3")
+        with pytest.raises(
+            MissingBlockError, match="`madn solve --pieces 2 --squares 8 --three-rolls --must-capture --for b/b`"
+        ):
+            db.win("b/b")
+
+
+@pytest.mark.parametrize("rule", HOUSE_RULES)
+def test_other_rules_are_refused_with_both_named(rule: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A database, a record and a board of another rule, by every command that reads two of them."""
+    printed, house = Rules(1, 8), Rules(1, 8, **{rule: True})
+    db, game = str(tmp_path / "db"), str(tmp_path / "game.txt")
+    madn.solve(house, db)
+    write_record(play_game(PLAYERS["fpoc"], PLAYERS["random"], Board.start(printed)), game)
+    words = rule.replace("_", " ")
+    with madn.open_database(db) as database, pytest.raises(RulesMismatchError, match=f"8 squares; .* {words}$"):
+        database.win(Board.start(printed))
+    capsys.readouterr()
+    for line in ("match fpoc random", "match optimal random", "match --table", "play fpoc random"):
+        assert main([*line.split(), *printed.options.split(), "--db", db]) == 2, line
+        assert main([*line.split(), *house.options.split(), "--db", db, "--seed", "1", "--json"]) == 0, line
+        out, err = capsys.readouterr()
+        said = [text for text in err.splitlines() if text.startswith("madn: ")]
+        assert len(said) == 1, err
+        assert "1 piece, 8 squares;" in said[0]
+        assert f"1 piece, 8 squares, {words}" in said[0]
+        assert f'"{rule}": true' in out
+    assert main(["analyse-game", game, "--db", db]) == 2
+    assert capsys.readouterr().err == f"madn: the game is for {printed}; {db} holds {house}\n"
+    assert main(["win", db, "--json", str(Board.start(house))]) == 0
+    assert main(["info", db, "--json"]) == 0
+    assert f'"{rule}": true' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("rules", [Rules(2, 8, **chosen) for chosen in COMBINATIONS[::3]], ids=str)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import madn
-from madn.board import Board, Move
+from madn.board import Board, Move, as_board
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
 from madn.drawing import BLACK, RED
@@ -55,6 +55,8 @@ def play(
         check_output_file(out, "--out")
     with ExitStack() as stack:
         given = None if db is None else stack.enter_context(madn.open_database(db))
+        if given is not None:
+            as_board(Board.start(rules), given.rules, f"{db} holds")
         opened = given or stack.enter_context(madn.open_database())
         database = opened if opened.rules == rules else None
         players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
