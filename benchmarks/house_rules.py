@@ -54,8 +54,8 @@ def losses(rules: Rules, optimal: OptimalPlayer, name: str, games: int, threads:
     """Winning probability that a player loses against `optimal`, mean of both orders: exact up to two pieces."""
     start, player = Board.start(rules), PLAYERS[name]
     if rules.pieces <= 2:
-        first = evaluate(rules, player, optimal, threads=threads).first_wins(start)
-        second = 1 - evaluate(rules, optimal, player, threads=threads).first_wins(start)
+        game = evaluate(rules, player, optimal, threads=threads)
+        first, second = game.first_wins(start), 1 - game.second_wins(start)
         return {"loss": 0.5 - (first + second) / 2, "exact": True, "standard_error": 0.0}
     best, other = (compiled(one, rules, start) for one in (optimal, player))
     one, two = played(other, best, start, games, threads), played(best, other, start, games, threads)

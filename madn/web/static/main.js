@@ -159,7 +159,7 @@ class Table {
     const single = facts.tries === 1;
     for (const { roll, moves } of single ? facts.rolls : facts.rolls.filter(({ roll }) => roll === 1 || roll === 6)) {
       const row = document.createElement("section");
-      row.className = "roll";
+      row.className = single ? "roll" : "roll tries";
       row.dataset.roll = roll;
       const told = single ? say("rollOf", { roll }) : say(roll === 6 ? "sixInTries" : "noSix", { tries: facts.tries });
       row.setAttribute("aria-label", told);
@@ -190,7 +190,7 @@ function link(position, rules) {
 function gameOf(text) {
   const [pieces, squares, ...house] = text.split(",");
   const named = house.map((rule) => (HOUSE_RULES.includes(rule) ? say(rule) : rule));
-  return [say("rulesOf", { pieces, squares }), ...named].join(", ");
+  return [say(pieces === "1" ? "rulesOf1" : "rulesOf", { pieces, squares }), ...named].join(", ");
 }
 
 // The position of the address; the start if it names none. A link to a position of another game is refused.
