@@ -28,6 +28,7 @@ from madn.players import PLAYERS, OptimalPlayer
 from madn.rules import HOUSE_RULES, ROLLS
 
 SLICES = 10  # of the games: their spread gives the standard errors
+CACHE_BYTES = 1 << 30  # a sample of positions reads from all blocks
 SAMPLE = 20_000  # positions that are compared with the printed rules, where there are more
 
 
@@ -50,14 +51,14 @@ def played(first: Any, second: Any, start: Board, games: int, threads: int) -> d
     }
 
 
-def losses(rules: Rules, optimal: OptimalPlayer, name: str, games: int, threads: int) -> dict[str, Any]:
-    """Winning probability that a player loses against `optimal`, mean of both orders: exact up to two pieces."""
+def losses(rules: Rules, optimal: OptimalPlayer, best: Any, name: str, games: int, threads: int) -> dict[str, Any]:
+    """What a player loses against `optimal` (compiled: `best`), mean of both orders: exact up to two pieces."""
     start, player = Board.start(rules), PLAYERS[name]
     if rules.pieces <= 2:
         game = evaluate(rules, player, optimal, threads=threads)
         first, second = game.first_wins(start), 1 - game.second_wins(start)
         return {"loss": 0.5 - (first + second) / 2, "exact": True, "standard_error": 0.0}
-    best, other = (compiled(one, rules, start) for one in (optimal, player))
+    other = compiled(player, rules, start)
     one, two = played(other, best, start, games, threads), played(best, other, start, games, threads)
     error = sqrt(one["first_wins_error"] ** 2 + two["first_wins_error"] ** 2) / 2
     loss = 0.5 - (one["first_wins"] + 1 - two["first_wins"]) / 2
@@ -90,7 +91,10 @@ def examined(rules: Rules, printed: Path, directory: Path, games: int, threads: 
     began = perf_counter()
     found = madn.solve(rules, out=directory, threads=threads)
     seconds = perf_counter() - began
-    with madn.open_database(directory) as database, madn.open_database(printed) as other:
+    with (
+        madn.open_database(directory, cache_bytes=CACHE_BYTES) as database,
+        madn.open_database(printed, cache_bytes=CACHE_BYTES) as other,
+    ):
         optimal = OptimalPlayer(database)
         best = compiled(optimal, rules, Board.start(rules))
         length = played(best, best, Board.start(rules), games, threads)
@@ -107,8 +111,8 @@ def examined(rules: Rules, printed: Path, directory: Path, games: int, threads: 
             "plies": length["plies"],
             "plies_error": length["plies_error"],
             "games": games,
-            "random": losses(rules, optimal, "random", games, threads),
-            "fpoc": losses(rules, optimal, "fpoc", games, threads),
+            "random": losses(rules, optimal, best, "random", games, threads),
+            "fpoc": losses(rules, optimal, best, "fpoc", games, threads),
             "best_moves": changed(other, database),
         }
 

@@ -227,14 +227,14 @@ def house_rules() -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     places = range(len(games))
     left.plot([100 * _start_wins(game)[0] for game in games], places, "o", color=RED)
-    left.set(xlabel="games won by who moves first (%)", xlim=(50, None))
+    left.set(xlabel="games won by who moves first (%)", xlim=(50, 51.3))
     for name, colour in (("random", GREY), ("fpoc", BLUE)):
         lost = [50 - 50 * sum(_start_wins(game, name)) for game in games]
-        right.plot(lost, places, "o", color=colour, label=name)
+        right.plot(lost, places, "o", color=colour)
+        right.annotate(name, (lost[0], 0), (0, 8), textcoords="offset points", ha="center", color=colour)
     right.set(xlabel="lost against the best reply (%)", xlim=(0, 20))
-    right.legend(loc="lower left")
     left.set_yticks(places, names)
-    left.invert_yaxis()
+    left.set_ylim(len(games) - 0.4, -1.3)
     for axes in (left, right):
         axes.grid(alpha=0.3)
     figure.suptitle("House rules, 2 pieces a side")
