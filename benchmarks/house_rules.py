@@ -117,6 +117,28 @@ def examined(rules: Rules, printed: Path, directory: Path, games: int, threads: 
         }
 
 
+def table(games: list[dict[str, Any]]) -> str:
+    """The results as a table for docs/results.md; of games that are the same for one piece only the first."""
+    lines = [
+        "| pieces | house rules | start | smallest | largest | sweeps | plies | random loses | fpoc loses | changed |"
+    ]
+    lines.append("|" + "---|" * 10)
+    for game in games:
+        rules = game["rules"]
+        if rules["pieces"] == 1 and (rules["no_jumping"] or rules["must_capture"]):
+            continue
+        on = ", ".join(name.replace("_", " ") for name in HOUSE_RULES if rules[name]) or "none"
+        lost = [
+            f"{100 * found['loss']:.2f}" + ("" if found["exact"] else f" ± {100 * found['standard_error']:.2f}")
+            for found in (game["random"], game["fpoc"])
+        ]
+        values = [f"{100 * game[name]:.4f}" for name in ("start", "smallest", "largest")]
+        plies, changes = f"{game['plies']:.2f} ± {game['plies_error']:.2f}", f"{100 * game['best_moves']['share']:.2f}"
+        cells = [str(rules["pieces"]), on, *values, str(game["sweeps"]), plies, *lost, changes]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -124,10 +146,14 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=200_000, help="games of a simulation (default 200,000)")
     parser.add_argument("--threads", type=int, default=1, help="threads (default 1)")
     parser.add_argument("--out", type=Path, help="file of results to complete")
+    parser.add_argument("--table", action="store_true", help="print what is in the file as a table; compute nothing")
     chosen = parser.parse_args()
     results: dict[str, Any] = {"hardware": hardware(), "games": []}
     if chosen.out and chosen.out.exists():
         results = json.loads(chosen.out.read_text(encoding="utf-8"))
+    if chosen.table:
+        print(table(results["games"]))
+        return
     done = [game["rules"] for game in results["games"]]
     for pieces in chosen.pieces:
         with tempfile.TemporaryDirectory() as scratch:
