@@ -89,7 +89,13 @@ def _identity(directory: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def check_catalogue(directory: Path) -> tuple[bytes, str]:
+def check_catalogue(directory: Path) -> None:
+    """Raise `CorruptBlockError` if SHA256SUMS is there and has another digest of the catalogue."""
+    if (directory / SUMS).exists():
+        _compared(directory)
+
+
+def _compared(directory: Path) -> tuple[bytes, str]:
     """Compare the catalogue with its line in SHA256SUMS; return the content of that and the catalogue's digest."""
     check_ordinary(directory / CATALOGUE)
     sums = b"".join(islice(_content(directory / SUMS), MAX_SUMS // READ))
@@ -104,7 +110,7 @@ def _verified(directory: Path, deep: bool, sample: int | None, seed: int, show: 
     report = Report()
     share = 0.5 if deep else 1.0
     try:
-        sums, digest = check_catalogue(directory)
+        sums, digest = _compared(directory)
         catalogue, table = read_catalogue(directory)
         unreadable = _check_files(directory, catalogue, table, sums, digest, report)
         with closing(open_reader(directory, DEEP_CACHE)) as reader:
