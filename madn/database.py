@@ -166,8 +166,12 @@ class Database:
         return self._reader.wins(self._ids(boards))
 
     def info(self) -> dict[str, Any]:
-        """What is in the database and where it comes from, ready for JSON."""
+        """What is in the database and where it comes from, ready for JSON; compares the catalogue with its digest."""
+        from madn.store.verify import check_catalogue  # an answer about a position does without it
+
         catalogue = self._catalogue
+        self._reader.check_open()
+        check_catalogue(self.path)
         blocks, positions = self._reader.totals()
         size = self._reader.stored_bytes()
         return {

@@ -90,9 +90,9 @@ def _solved(wanted: dict[str, Any]) -> "tuple[Solution, dict[str, Any], Rows]":
         check_writable(out)
     if wanted["checkpoint"] is not None:
         check_output_file(wanted["checkpoint"], "--checkpoint")
-    settings = {name: wanted[name] for name in ("threads", "method", "memory", "checkpoint")}
+    settings = {name: wanted[name] for name in ("threads", "method", "memory")}
     with ProgressBar("solving") as bar:
-        solution = solve(game, progress=bar, **settings)
+        solution = solve(game, progress=bar, checkpoint=wanted["checkpoint"], keep=True, **settings)
     facts, rows = _described(solution, solution.seconds)
     facts |= attributes(solution, "iterations most_iterations passes method threads")
     mean = f"{solution.iterations / solution.components:.2f} a component"
@@ -102,9 +102,11 @@ def _solved(wanted: dict[str, Any]) -> "tuple[Solution, dict[str, Any], Rows]":
         write_database(out, solution)
         facts["out"] = out
         rows.append(("database", out))
+    if wanted["checkpoint"] is not None:
+        wanted["checkpoint"].unlink(missing_ok=True)  # not before the solution is stored
     if rule is not None:
         with ProgressBar("the rule of 28") as bar:
-            ruled = solve(game, rule=rule, progress=bar, **{**settings, "checkpoint": None})
+            ruled = solve(game, rule=rule, progress=bar, **settings)
         rows += _with_rule(solution, ruled, facts)
     return solution, facts, rows
 

@@ -25,6 +25,7 @@ from madn.store.successors import recomputed
 Progress = Callable[[float, str], None]
 DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
 AT_ONCE = 1 << 16  # positions that are recomputed together
+REPLACED = 20  # times that a database may be replaced while it is being verified
 READ = 1 << 20  # bytes that are digested together
 FEW = 32  # blocks that are not worth another thread
 TOGETHER = 512  # blocks that are handed to the threads together
@@ -68,21 +69,48 @@ def verify_database(
     database of best moves has no values to recompute; each of its blocks is decoded, which gives legal moves only.
     """
     directory = Path(path)
-    report = Report()
-    show = progress or (lambda fraction, text: None)
-    share = 0.5 if deep else 1.0
     seed = checked_seed(seed)
     if sample is not None:
         sample = checked_int("sample", sample, 1, 10**9)
+    for _ in range(REPLACED):
+        before = _identity(directory)
+        report = _verified(directory, deep, sample, seed, progress or (lambda fraction, text: None))
+        if report.ok or _identity(directory) == before:
+            break  # otherwise what was looked at is gone: another database has taken its place meanwhile
+    return report
+
+
+def _identity(directory: Path) -> tuple[int, int] | None:
+    """Which directory is at a path."""
     try:
-        check_ordinary(directory / CATALOGUE)
-        sums = b"".join(islice(_content(directory / SUMS), MAX_SUMS // READ))
-        digest = _sha256(directory / CATALOGUE)
-        if not sums.startswith(sums_text({CATALOGUE: digest}).encode("ascii")):
-            listed = one_line(sums[:64].decode("ascii", "replace"))
-            raise CorruptBlockError(
-                f"SHA-256 mismatch in {directory / CATALOGUE}: {SUMS} says {listed}, file has {digest}"
-            )
+        status = os.stat(directory)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def check_catalogue(directory: Path) -> None:
+    """Raise `CorruptBlockError` if SHA256SUMS is there and has another digest of the catalogue."""
+    if (directory / SUMS).exists():
+        _compared(directory)
+
+
+def _compared(directory: Path) -> tuple[bytes, str]:
+    """Compare the catalogue with its line in SHA256SUMS; return the content of that and the catalogue's digest."""
+    check_ordinary(directory / CATALOGUE)
+    sums = b"".join(islice(_content(directory / SUMS), MAX_SUMS // READ))
+    digest = _sha256(directory / CATALOGUE)
+    if not sums.startswith(sums_text({CATALOGUE: digest}).encode("ascii")):
+        listed = one_line(sums[:64].decode("ascii", "replace"))
+        raise CorruptBlockError(f"SHA-256 mismatch in {directory / CATALOGUE}: {SUMS} says {listed}, file has {digest}")
+    return sums, digest
+
+
+def _verified(directory: Path, deep: bool, sample: int | None, seed: int, show: Progress) -> Report:
+    report = Report()
+    share = 0.5 if deep else 1.0
+    try:
+        sums, digest = _compared(directory)
         catalogue, table = read_catalogue(directory)
         unreadable = _check_files(directory, catalogue, table, sums, digest, report)
         with closing(open_reader(directory, DEEP_CACHE)) as reader:

@@ -56,7 +56,7 @@ class Requests(h11.Connection):
                 if before - len(self._receive_buffer) > HEAD_BYTES:
                     raise h11.RemoteProtocolError("head too long", 431)
                 for name, value in event.headers:
-                    if name == b"transfer-encoding":  # in chunks of one byte it would stop the server for a second
+                    if name == b"transfer-encoding":  # in chunks of one byte it would stop the server for long
                         raise h11.RemoteProtocolError("chunks", 411)
                     if name == b"content-length" and int(value) > BODY_BYTES:
                         raise h11.RemoteProtocolError("body too long", 413)

@@ -41,7 +41,7 @@ def kills(case: Case) -> None:
 
 def _begun(work: dict[str, float]) -> bool:
     """Whether there is work that a wrong command could destroy, at every place where it could."""
-    return all(count > 0 for count in work.values()) and any(count < float("inf") for count in work.values())
+    return all(0 < count < float("inf") for count in work.values())  # what is published may be replaced
 
 
 def _disturbed(case: Case, args: list[str], within: float | None) -> Ended:

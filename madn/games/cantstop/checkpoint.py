@@ -54,9 +54,9 @@ class Checkpoint:
     def _refused(self, reason: str) -> CorruptBlockError:
         return CorruptBlockError(f"{self.path}: {reason}; to start anew remove this file")
 
-    def save(self, values: Array, state: dict[str, Any]) -> None:
-        """Write the file, if `pause` seconds have passed since the last time."""
-        if time.monotonic() < self.next:
+    def save(self, values: Array, state: dict[str, Any], now: bool = False) -> None:
+        """Write the file, now or if `pause` seconds have passed since the last time."""
+        if not now and time.monotonic() < self.next:
             return
         part = self.path.with_name(f".{self.path.name}.part")
         text = json.dumps({"task": self.task, **state}).encode()

@@ -89,12 +89,14 @@ def solve(
     build: str | None = None,
     memory: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    keep: bool = False,
     progress: Progress | None = None,
 ) -> Solution:
     """Solve a game; the bits do not depend on `threads`, `lanes` (8 or 1) and `build`.
 
     With `rule`, role 0 stops at this many points of the rule of 28 and moves as well as he can, role 1 plays his best.
     `checkpoint` is a file to which a long solve saves its state every ten minutes; if it exists, the solve resumes.
+    It is removed when the solve is complete; with `keep` it stays, for a caller that stores the solution first.
     """
     if method not in LIMIT:
         raise InvalidRulesError(f"method must be {NEWTON} or {PLAIN}, not {method!r}")
@@ -108,7 +110,7 @@ def solve(
     solution = Solution(numbering, np.zeros((roles, numbering.size)), method, machine.chosen_threads(threads), rule)
     keeper = None if checkpoint is None else Checkpoint(checkpoint, f"{game!r} {method} {rule}")
     _work(solution, lanes, build or machine.fastest_build(kernels.BUILDS), keeper, progress)
-    if keeper:
+    if keeper and not keep:
         keeper.remove()
     return solution
 
@@ -127,7 +129,8 @@ def _work(solution: Solution, lanes: int, build: str, keeper: Checkpoint | None,
             _solve_level(solution, stage, level, lanes)
             solution.seconds = before + time.perf_counter() - begin
             if keeper:
-                keeper.save(solution.values, _state(solution, number, level))
+                last = number + 1 == len(work) and level == 0
+                keeper.save(solution.values, _state(solution, number, level), now=last)
             if progress:
                 progress(float(done + levels[level:].sum()) / whole, f"{mask.bit_count()} open columns")
         done += levels.sum()

@@ -25,6 +25,7 @@ from madn.store.encoders import Contents, EncodedBlock, Row
 from madn.store.reader import FrameReader
 from madn.store.records import FrameTable
 from madn.store.schema import Schema
+from madn.store.verify import check_catalogue
 from madn.store.writer import open_writer
 
 MAGIC = b"cant"
@@ -168,6 +169,7 @@ class Database(FrameReader, Source):
 
     def info(self) -> dict[str, Any]:
         """What is in the database and how it was made; everything in it can go into JSON."""
+        check_catalogue(self.directory)
         return {
             "game": "cantstop",
             "rules": asdict(self.game),
