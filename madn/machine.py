@@ -17,6 +17,9 @@ from madn._machine import openmp as openmp
 from madn.errors import InvalidRulesError, ResourceError
 from madn.ranges import checked_int
 
+if sys.platform != "win32":
+    import fcntl
+
 Build = TypeVar("Build")
 
 
@@ -78,6 +81,22 @@ def flush(path: str | os.PathLike[str]) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def lock_directory(directory: str | os.PathLike[str]) -> int | None:
+    """Lock a directory until the descriptor that is returned is closed, however the process ends; None on Windows.
+
+    Raises BlockingIOError if another process has it.
+    """
+    if sys.platform == "win32":
+        return None
+    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise
+    return lock
 
 
 def fastest_build(builds: Mapping[str, Build]) -> str:

@@ -148,7 +148,7 @@ def prepare(
     plan.check_memory()
     job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy))
     for path, encoder in job.encoders():
-        check_writable(path, task=whole_task(job.task(), encoder))
+        check_writable(path, whole_task(job.task(), encoder))
     check_room((path, size) for path, size in _room(plan, out, policy) if path is not None)
     return job
 
@@ -290,19 +290,8 @@ class Job:
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
-    elsewhere = {
-        "pieces",
-        "squares",
-        "rules",
-        "positions",
-        "start",
-        "min",
-        "max",
-        "min_board",
-        "max_board",
-        "win",
-        "out",
-    }
+    elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out"}
+    elsewhere |= {"min", "max", "min_board", "max_board"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}
 
