@@ -53,7 +53,7 @@ cdef void transpose_block(const value_t[::1] matrix, int64_t rows, int64_t colum
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,
            value_t[::1] full_l, value_t[::1] full_r, int threads=1):
     """Make full square matrices of mirrored ones, which keep row a only from column first[a] on."""
-    cdef int64_t n = start.shape[0], a, size = min(L.shape[0], R.shape[0])
+    cdef int64_t n = start.shape[0], a, b, size = min(L.shape[0], R.shape[0])
     threads = checked_threads(threads)
     if first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
         raise ValueError(f"{n} rows, {first.shape[0]} first columns, {full_l.shape[0]} values")
@@ -62,18 +62,12 @@ def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start,
                 or start[a] + n > size:
             raise ValueError(f"row {a} from column {first[a]} on is not inside the mirrored matrices")
     for a in prange(n, nogil=True, num_threads=threads, schedule="static"):
-        unfold_row(L, R, start, first[a], full_l, full_r, a, n)
-
-
-cdef void unfold_row(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, int64_t first,
-                     value_t[::1] full_l, value_t[::1] full_r, int64_t a, int64_t n) noexcept nogil:
-    cdef int64_t b
-    for b in range(first):
-        full_l[a * n + b] = -R[start[b] + a]
-        full_r[a * n + b] = -L[start[b] + a]
-    for b in range(first, n):
-        full_l[a * n + b] = L[start[a] + b]
-        full_r[a * n + b] = R[start[a] + b]
+        for b in range(first[a]):
+            full_l[a * n + b] = -R[start[b] + a]
+            full_r[a * n + b] = -L[start[b] + a]
+        for b in range(first[a], n):
+            full_l[a * n + b] = L[start[a] + b]
+            full_r[a * n + b] = R[start[a] + b]
 
 
 def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[::1] from_column,
