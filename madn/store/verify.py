@@ -19,7 +19,7 @@ from madn.machine import processors
 from madn.ranges import checked_int, checked_seed
 from madn.store.catalogue import LudoCatalogueFile, check_ordinary, one_line, read_catalogue
 from madn.store.reader import BlockReader, open_file, open_reader, read_at
-from madn.store.records import CATALOGUE, SUMS, BlockTable, Catalogue, NamedBoard, sums_text
+from madn.store.records import CATALOGUE, SUMS, BlockTable, NamedBoard, sums_text
 from madn.store.successors import recomputed
 
 Progress = Callable[[float, str], None]
@@ -99,7 +99,7 @@ def verify_database(
 
 
 def _check_files(
-    directory: Path, catalogue: Catalogue, table: BlockTable, sums: bytes, digest: str, report: Report
+    directory: Path, catalogue: LudoCatalogueFile, table: BlockTable, sums: bytes, digest: str, report: Report
 ) -> set[int]:
     """Compare the bytes of every file with its digests, and look for what should not be there.
 
