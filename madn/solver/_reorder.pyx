@@ -85,15 +85,13 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
     if width < 1 or skip < 0:
         raise ValueError(f"{width} positions a row, of which {skip} are left out")
     check_range("columns", columns, 0, column_masks.shape[0] - 1)
+    check_range("rows", rows, 0, min(from_column.shape[0], row_squares.shape[0]) - 1)
     with nogil:
         for i in range(skip // width, rows.shape[0]):
             if n == size:
                 break
             left = skip - i * width if skip > i * width else 0
             a = rows[i]
-            if not 0 <= a < min(from_column.shape[0], row_squares.shape[0]):
-                n = -1
-                break
             squares = row_squares[a]
             for j in range(columns.shape[0]):
                 b = columns[j]

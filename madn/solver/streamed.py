@@ -134,7 +134,7 @@ class Streamed(Component):
 
     def strip_values(self) -> NDArray[np.int64]:
         """How many values each strip has."""
-        return 2 * np.array([self.tiling.dense_size(i) for i in range(self.strips)])
+        return 2 * np.diff(self.rows.class_start) * (self.columns.size - self.tiling.first_column.astype(np.int64))
 
     def begin(self) -> dict[str, Any] | None:
         """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
@@ -266,9 +266,7 @@ class Streamed(Component):
             values = np.fromfile(place, after_capture.dtype) if place.exists() else after_capture[:0]
             found, expected = checksum(values), state["after_capture"]
             if len(values) != len(after_capture) or found != expected:
-                sizes = (
-                    f"{len(after_capture)} values with checksum {expected:08x}, found {len(values)} with {found:08x}"
-                )
-                raise damaged(place, f"expected {sizes}")
+                wanted = f"{len(after_capture)} values with checksum {expected:08x}"
+                raise damaged(place, f"expected {wanted}, found {len(values)} with {found:08x}")
             after_capture[:] = values
         return dict(state)
