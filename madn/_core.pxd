@@ -4,7 +4,7 @@
 # A state is the set of squares one side occupies: bit q for square q in that side's own numbers, 0..S-1 main
 # field, S..S+P-1 finish zone. Pieces not in the set are in the box.
 
-from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 cdef extern from *:
     """
@@ -84,6 +84,9 @@ cdef struct Profile:
 cdef struct GameTables:
     int pieces
     int squares
+    bint three_rolls                           # house rules, as in madn/rules.py
+    bint no_jumping
+    bint must_capture
     uint64_t main                              # the main-field squares
     uint64_t home                              # a finish zone with all pieces in it
     int64_t positions                          # from here on: the numbering of positions
@@ -104,11 +107,18 @@ cdef struct GameTables:
     int guess_shift[MAX_PIECES + 1]
 
 
+cdef inline uint64_t squares_between(int start, int end) noexcept nogil:
+    return (<uint64_t>1 << end) - (<uint64_t>2 << start)
+
+
 cdef inline int own_moves(const GameTables* game, uint64_t state, int roll, OwnMove* out) noexcept nogil:
-    """List the moves of a side for a roll, by ascending start; 0 is a lost roll. Captures do not matter."""
+    """List the moves of a side for a roll, by ascending start, whatever the other side holds; 0 is a lost roll.
+
+    Those are its options. With a duty to capture some of them may not be legal: see `legal_options`.
+    """
     cdef int n = 0, start, end, S = game.squares, P = game.pieces
     cdef bint boxed = madn_popcount(state) < P
-    cdef uint64_t rest = state
+    cdef uint64_t rest = state, zone = state & ~game.main if game.no_jumping else 0
     if boxed:
         if not state & 1:
             if roll == DIE:
@@ -125,7 +135,7 @@ cdef inline int own_moves(const GameTables* game, uint64_t state, int roll, OwnM
         start = madn_lowest(rest)
         rest &= rest - 1
         end = start + roll
-        if end < S + P and not (state >> end) & 1:
+        if end < S + P and not (state >> end) & 1 and not zone & squares_between(start, end):
             out[n].after = (state ^ (<uint64_t>1 << start)) | (<uint64_t>1 << end)
             out[n].start = <int8_t>start
             out[n].end = <int8_t>end
@@ -148,6 +158,21 @@ cdef inline bint finished(const GameTables* game, uint64_t state) noexcept nogil
 cdef inline uint64_t left_after(const GameTables* game, const OwnMove* move, uint64_t other) noexcept nogil:
     """The other side's state after a move: without the piece that it captures."""
     return other & ~facing(game, <uint64_t>1 << move.end)
+
+
+cdef inline uint32_t legal_options(const GameTables* game, const OwnMove* moves, int n, uint64_t other) noexcept nogil:
+    """Which of the n moves of a side for a roll are legal against the other side: bit k for moves[k].
+
+    All are, unless captures are a duty and one of them captures.
+    """
+    cdef uint32_t captures = 0
+    cdef uint64_t foes
+    cdef int k
+    if game.must_capture and n > 1:
+        foes = facing(game, other)
+        for k in range(n):
+            captures |= <uint32_t>(foes >> moves[k].end & 1) << k
+    return captures if captures else (<uint32_t>1 << n) - 1
 
 
 # What a turn is, the compiled twin of `Turn` in madn/rules.py: a die is rolled, every roll as likely as the others.
@@ -176,6 +201,8 @@ cdef inline Turn turn_of(const GameTables* game, const int* options) noexcept no
                 turn.again += 1
             else:
                 turn.wait += 1
+    if game.three_rolls and turn.wait == DIE - 1 and turn.again == 0:    # only a 6 helps: a 6 within three rolls
+        turn.total, turn.unit, turn.wait = 216, 91, 125
     return turn
 
 

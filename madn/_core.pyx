@@ -154,6 +154,8 @@ cdef class Game:
             raise TypeError(f"a game is made from Rules, not from {type(rules).__name__}")
         self.rules = rules
         self.tables.pieces, self.tables.squares = rules.pieces, rules.squares
+        self.tables.three_rolls, self.tables.no_jumping = rules.three_rolls, rules.no_jumping
+        self.tables.must_capture = rules.must_capture
         self.tables.main = (<uint64_t>1 << self.tables.squares) - 1
         self.tables.home = (<uint64_t>1 << self.tables.pieces) - 1
         fill_combinations(&self.tables)
@@ -240,21 +242,25 @@ cdef class Game:
             raise ValueError(f"no position has the profile ({p1}, {f1}, {p2}, {f2})")
         return self.tables.first[number]
 
-    def own_moves(self, state, roll):
+    def own_moves(self, state, roll, other=0):
         """Return the moves of one side for a roll as (after, start, end), by ascending start; -1 is the box.
 
-        `state` is the mask of the squares the side holds, in its own numbers. An empty list is a lost roll.
+        `state` is the mask of the squares the side holds, in its own numbers. An empty list is a lost roll. What the
+        `other` side holds, in its numbers, matters only where captures are a duty.
         """
         cdef OwnMove moves[MAX_CHOICES]
         cdef int i, count
-        state, roll = whole_number(state), whole_number(roll)
+        cdef uint32_t legal
+        state, roll, other = whole_number(state), whole_number(roll), whole_number(other)
         if not 1 <= roll <= DIE:
             raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
-        fault = state_fault(&self.tables, state)
-        if fault:
-            raise ValueError(f"state {fault}")
+        for mask in (state, other):
+            fault = state_fault(&self.tables, mask)
+            if fault:
+                raise ValueError(f"state {fault}")
         count = own_moves(&self.tables, state, roll, moves)
-        return [(moves[i].after, moves[i].start, moves[i].end) for i in range(count)]
+        legal = legal_options(&self.tables, moves, count, other)
+        return [(moves[i].after, moves[i].start, moves[i].end) for i in range(count) if legal >> i & 1]
 
     def move_table(self, states):
         """Return (first, after, end), the moves of many states of one side: a uint64 array of masks goes in.

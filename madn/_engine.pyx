@@ -5,17 +5,18 @@ into boards and moves, `madn/web/answers.py` into JSON. The rule for ties is `be
 compiled player `optimal` and the databases of best moves use too.
 """
 
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from madn._core cimport (
-    BOX, DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, finished, is_position, left_after, own_moves,
-    rolls_again,
+    BOX, DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, finished, is_position, left_after,
+    legal_options, own_moves, rolls_again,
 )
 
 from madn.store.policy import choice
 
 
 cdef struct Option:      # a legal move, and the board that the next player to roll sees
+    int number           # of the option: its place among the moves of the own side
     int start            # BOX is the box
     int end              # -1 is a lost turn
     bint captures
@@ -69,22 +70,28 @@ cdef class Engine:
         cdef const GameTables* t = &self.game.tables
         cdef OwnMove moves[MAX_CHOICES]
         cdef uint64_t left
-        cdef int j, count
+        cdef uint32_t legal
+        cdef int j = 0, k, count
         self.check(own, other)
         if not 1 <= roll <= DIE:
             raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
         if finished(t, own) or finished(t, other):
             return 0
         count = own_moves(t, own, roll, moves)
+        legal = legal_options(t, moves, count, other)
         if count == 0:
             moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
-        for j in range(max(count, 1)):
-            left = other if count == 0 else left_after(t, &moves[j], other)
-            out[j].start, out[j].end, out[j].captures = moves[j].start, moves[j].end, left != other
-            out[j].own = moves[j].after if rolls_again(roll) else left
-            out[j].other = left if rolls_again(roll) else moves[j].after
+            count = legal = 1
+        for k in range(count):
+            if not legal >> k & 1:
+                continue
+            left = other if moves[k].end < 0 else left_after(t, &moves[k], other)
+            out[j].number, out[j].start, out[j].end, out[j].captures = k, moves[k].start, moves[k].end, left != other
+            out[j].own = moves[k].after if rolls_again(roll) else left
+            out[j].other = left if rolls_again(roll) else moves[k].after
             out[j].id = encode(t, out[j].own, out[j].other)
-        return max(count, 1)
+            j += 1
+        return j
 
     cdef object value(self, int64_t id):
         return self.reader.win(id) if self.table is None else self.table[id]
@@ -104,9 +111,10 @@ cdef class Engine:
             return best_option(wins, count, self.tie)
         id = encode(&self.game.tables, own, other)
         best = choice(self.reader.choices(id), roll)
-        if best >= count:
-            raise ValueError(f"position {id}, roll {roll}: stored move {best} of {count} legal ones")
-        return best
+        for j in range(count):
+            if options[j].number == best:
+                return j
+        raise ValueError(f"position {id}, roll {roll}: stored move {best} is not legal")
 
     cpdef list moves(self, uint64_t own, uint64_t other, int roll):
         """Every legal move of one roll, best first; none in a finished game."""

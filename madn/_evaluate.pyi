@@ -14,6 +14,7 @@ class Evaluator:
     def __init__(
         self,
         pieces: int,
+        must_capture: bool,
         a: SideTables,
         b: SideTables,
         L: NDArray[Any],

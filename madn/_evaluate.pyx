@@ -49,6 +49,7 @@ cdef struct Table:       # one side
     Values to[2][MOST_EXITS]     # [1 for a 6][kind]: where a move leads; kind 0 stays in this component
     int64_t columns[MOST_EXITS]  # columns of those matrices
     const uint32_t* sets         # [a][b], six sets of BITS bits; NULL: the best move
+    bint must_capture            # the best of the captures, if there is one
 
 
 cdef class Evaluator:
@@ -60,13 +61,14 @@ cdef class Evaluator:
     cdef list arrays             # what the pointers point into
     cdef double[::1] change      # of each row in the last sweep
 
-    def __cinit__(self, int pieces, a, b, L, R, a_exits, b_exits, a_sets, b_sets):
+    def __cinit__(self, int pieces, bint must_capture, a, b, L, R, a_exits, b_exits, a_sets, b_sets):
         cdef int64_t rows = len(a.masks), columns = len(b.masks)
         if not 1 <= pieces <= BITS:
             raise ValueError(f"1 to {BITS} pieces, not {pieces}")
         if not len(L) == len(R) == rows * columns or L.dtype != R.dtype:
             raise ValueError(f"{len(L)} and {len(R)} values for {rows} times {columns} states")
         self.pieces, self.columns = pieces, columns
+        self.a.must_capture = self.b.must_capture = must_capture
         self.arrays, self.change = [L, R], np.empty(rows)
         self.L, self.R = values_of(L), values_of(R)
         self._table(&self.a, a, [(R, L, columns), *a_exits], a_sets, columns, True)
@@ -173,6 +175,7 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
     cdef uint64_t foes = B.facing[b]
     cdef uint32_t sets = A.sets[at] if A.sets != NULL else 0, taken
     cdef int roll, k, count, number, end, kind
+    cdef bint duty          # some option captures, so that the others are not legal
     cdef int64_t o, other, cell
     for roll in range(1, DIE + 1):
         o = A.first[DIE * a + roll - 1]
@@ -180,8 +183,13 @@ cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a,
         if count == 0:
             continue
         taken = (sets >> (BITS * (roll - 1))) & 15
-        number, of_roll = 0, 0
+        number, of_roll, duty = 0, 0, False
+        if A.must_capture and A.sets == NULL:
+            for k in range(count):
+                duty |= foes >> A.end[o + k] & 1
         for k in range(count):
+            if duty and not foes >> A.end[o + k] & 1:
+                continue
             if A.sets != NULL and count > 1 and not (taken >> k) & 1:
                 continue
             end, kind, other = A.end[o + k], A.kind[o + k], b

@@ -4,8 +4,8 @@ from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, OwnMove, finished, is_position, left_after, madn_high_product, madn_lowest, madn_popcount,
-    own_moves, rolls_again,
+    DIE, MAX_CHOICES, GameTables, OwnMove, Turn, finished, is_position, left_after, madn_high_product, madn_lowest,
+    madn_popcount, own_moves, rolls_again, turn_of,
 )
 from madn._machine cimport checked_threads
 from madn._players cimport Chooser, CompiledPlayer, choices
@@ -47,11 +47,28 @@ cdef inline void begin_game(Play* play, uint64_t own, uint64_t other, uint64_t s
     play.over = False
 
 
+cdef inline int rolled(const GameTables* game, uint64_t own, Play* play) noexcept nogil:
+    """The roll of a turn: `Rules.roll_weights` says how often each comes up."""
+    cdef OwnMove moves[MAX_CHOICES]
+    cdef int options[DIE]
+    cdef int roll, number
+    cdef Turn turn
+    if not game.three_rolls:
+        return drawn(&play.random, DIE) + 1
+    for roll in range(1, DIE + 1):
+        options[roll - 1] = own_moves(game, own, roll, moves)
+    turn = turn_of(game, options)
+    number = drawn(&play.random, turn.total)
+    if turn.total == DIE:
+        return number + 1
+    return number // (turn.wait // (DIE - 1)) + 1 if number < turn.wait else DIE
+
+
 cdef inline void ply(Play* play, const Chooser** players) noexcept nogil:
     """Roll, choose, move."""
     cdef OwnMove moves[MAX_CHOICES]
     cdef uint64_t own = play.sides[play.turn], other = play.sides[1 - play.turn]
-    cdef int roll = drawn(&play.random, DIE) + 1, n
+    cdef int roll = rolled(players[0].game, own, play), n
     cdef uint32_t taken
     n = own_moves(players[0].game, own, roll, moves)
     play.roll = roll

@@ -3,8 +3,8 @@
 from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, facing, left_after, madn_highest, madn_lowest,
-    madn_popcount, rolls_again,
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, facing, left_after, legal_options, madn_highest,
+    madn_lowest, madn_popcount, rolls_again,
 )
 
 cdef enum:
@@ -121,16 +121,16 @@ cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t o
 
 
 cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const OwnMove* moves, int n) noexcept nogil:
-    """Which of n > 0 legal moves the player takes, each as likely: bit k for moves[k]."""
-    cdef uint32_t alive = (<uint32_t>1 << n) - 1, better
+    """Which of the n > 0 options of a roll the player takes, each as likely: bit k for moves[k]."""
+    cdef uint32_t alive = legal_options(c.game, moves, n, other), better
     cdef uint64_t foes
     cdef int i, k, value, most = 0
     cdef double wins[MAX_CHOICES]
-    if n < 2:
-        return 1
+    if not alive & (alive - 1):
+        return alive
     if c.values.fine != NULL or c.values.coarse != NULL:
         for k in range(n):
-            wins[k] = value_after(c, &moves[k], other, roll)
+            wins[k] = value_after(c, &moves[k], other, roll) if alive >> k & 1 else -1.0
         return <uint32_t>1 << best_option(wins, n, c.tie)
     foes = facing(c.game, other)
     for i in range(c.count):

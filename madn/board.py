@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, SupportsIndex
 from madn import drawing
 from madn.errors import IllegalMoveError, InvalidBoardError, RulesMismatchError
 from madn.ranges import as_int, checked_type, shown
-from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, Rules, rolls_again
+from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, ROLLS, Rules, rolls_again
 
 STANDARD = Rules()
 BOX = "b"
@@ -99,8 +99,9 @@ class Board:
 
     @classmethod
     def start(cls, rules: Rules = STANDARD) -> "Board":
-        """The starting position: one piece of each side on its A-square, the others in the box."""
-        return cls((0,), (0,), rules)
+        """The start: one piece of each side on its A-square, the others in the box; by house rule all in the box."""
+        side = () if rules.start_in_box else (0,)
+        return cls(side, side, rules)
 
     @classmethod
     def parse(cls, text: str, rules: Rules = STANDARD) -> "Board":
@@ -148,10 +149,32 @@ class Board:
         boxed = len(self.own) < self.rules.pieces
         if boxed and steps == DIE and 0 not in self.own:
             return (self._move(None, 0),)
-        free = [s for s in self.own if s + steps < self.rules.goal and s + steps not in self.own]
+        free = [s for s in self.own if self._may_go(s, s + steps)]
         if boxed and 0 in free:
             free = [0]  # the A-square must be cleared for the pieces in the box
-        return tuple(self._move(s, s + steps) for s in free) or (Move.PASS,)
+        moves = tuple(self._move(s, s + steps) for s in free)
+        if self.rules.must_capture:
+            moves = tuple(move for move in moves if move.captures) or moves
+        return moves or (Move.PASS,)
+
+    def roll_weights(self) -> tuple[int, ...]:
+        """How often each roll comes up, relative to the others: equal but where there are three tries for a 6."""
+        return self.rules.roll_weights(self._playable())
+
+    @property
+    def tries(self) -> int:
+        """How often the side to move may roll for a 6: 1 or, with `three_rolls`, 3. The last roll counts."""
+        return self.rules.tries(self._playable()) if self.rules.three_rolls else 1
+
+    def _playable(self) -> list[bool]:
+        return [self.legal_moves(roll) not in ((), (Move.PASS,)) for roll in ROLLS]
+
+    def _may_go(self, start: int, end: int) -> bool:
+        """Whether a piece may go so far: not past the last square, not onto an own piece."""
+        if end >= self.rules.goal or end in self.own:
+            return False
+        jumped = any(start < q < end and q >= self.rules.squares for q in self.own)
+        return not (self.rules.no_jumping and jumped)
 
     def _move(self, start: int | None, end: int) -> Move:
         return Move(start, end, end < self.rules.squares and self.rules.opposite(end) in self.other)

@@ -245,7 +245,9 @@ class _Work:
         row_exits = [self._exit(zone, g, True) for zone in rows.moves.exits]
         column_exits = [self._exit(f, zone, False) for zone in columns.moves.exits]
         tables, sets = (self.tables[f], self.tables[g]), (self._sets(0, f, g), self._sets(1, f, g))
-        component = _evaluate.Evaluator(self.rules.pieces, *tables, L, R, row_exits, column_exits, *sets)
+        component = _evaluate.Evaluator(
+            self.rules.pieces, self.rules.must_capture, *tables, L, R, row_exits, column_exits, *sets
+        )
         target, sweeps = self.tolerance / 2, 0
         while True:
             change = np.inf
@@ -296,9 +298,11 @@ class _Work:
 
 def _taken(player: Player, board: Board) -> int:
     """The moves a player takes for each roll, as bits."""
+    game, (own, _) = Game(board.rules), board.masks
     bits = 0
     for roll in ROLLS:
-        legal = board.legal_moves(roll)
+        starts = [start for _, start, _ in game.own_moves(own, roll)]
         for move in player.choices(board, roll):
-            bits |= 1 << legal.index(move) + BITS * (roll - 1)
+            if move.end is not None:
+                bits |= 1 << starts.index(-1 if move.start is None else move.start) + BITS * (roll - 1)
     return bits

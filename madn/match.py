@@ -4,8 +4,10 @@ Game g of a seed is the same game whoever computes it and on any number of threa
 of its own, and a player that draws lots draws them from the same generator.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate
 from math import sqrt
 from typing import Any
 
@@ -23,7 +25,7 @@ from madn.machine import chosen_threads
 from madn.players import OptimalPlayer, Player, RulePlayer
 from madn.ranges import checked_int, checked_seed
 from madn.record import Ply, Record
-from madn.rules import DIE, Rules, rolls_again
+from madn.rules import Rules, rolls_again
 from madn.solver.graph import components
 from madn.solver.zones import Zones
 from madn.store.blocks import FIXED32
@@ -61,7 +63,8 @@ def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, 
     board = start = as_board(start)
     turn, plies = 0, []
     while board.winner is None:
-        roll = die.draw(DIE) + 1
+        weights = list(accumulate(board.roll_weights()))
+        roll = bisect_right(weights, die.draw(weights[-1])) + 1
         moves = players[turn].choices(board, roll)
         move = moves[die.draw(len(moves))] if len(moves) > 1 else moves[0]
         plies.append(Ply(roll, move))

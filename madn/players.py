@@ -263,6 +263,6 @@ def find_player(name: str, rules: Rules, database: Database | None = None) -> Pl
         if player.database.rules != rules:
             raise RulesMismatchError(
                 f"player optimal needs a database for {rules}; this one holds {player.database.rules}; "
-                "give one that fits (madn solve writes it)"
+                f"give one that fits (`madn solve {rules.options}` writes it)"
             )
     return player

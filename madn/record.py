@@ -26,7 +26,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from madn.board import Board, Move, as_board, as_move
-from madn.errors import IllegalMoveError, InvalidBoardError, InvalidRecordError, InvalidRulesError, MadnError
+from madn.errors import (
+    FormatVersionError,
+    IllegalMoveError,
+    InvalidBoardError,
+    InvalidRecordError,
+    InvalidRulesError,
+    MadnError,
+)
 from madn.rules import ROLLS, Rules, rolls_again
 
 TITLE = "madn game"
@@ -162,6 +169,8 @@ def _comment(line: str) -> str:
 def parse_record(text: str, source: str = "record") -> Record:
     """Read a record; InvalidRecordError says which line of `source` is wrong, and for a move what was legal.
 
+    FormatVersionError: a line with a switch or a number that is no field of `Rules` is a rule of a newer version.
+
     More white space than `str(record)` writes, empty lines, and a comment at the end of a move's line are accepted.
     """
     heads: dict[str, str] = {}
@@ -192,6 +201,10 @@ def parse_record(text: str, source: str = "record") -> Record:
     line = next(lines, None)
     while line is not None and (parts := HEAD.fullmatch(line)):
         head, value = parts.groups()
+        if head not in names and (value in SWITCH or WHOLE.fullmatch(value)):
+            raise FormatVersionError(
+                f"{source}, line {where['']}: rule '{head[:40]}' is too new for this madn, or misspelt"
+            )
         if head not in names:
             raise wrong(f"there is no head '{head[:40]}:'; write one of {listed(names)}")
         if head in heads:

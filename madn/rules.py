@@ -12,6 +12,7 @@ MIN_SQUARES, MAX_SQUARES = 8, 40
 MIN_PIECES, MAX_PIECES = 1, 6
 DIE = 6
 ROLLS = range(1, DIE + 1)
+TRIES = 3  # rolls of a side that can only wait for a 6, with `three_rolls`
 
 
 def rolls_again(roll: int) -> bool:
@@ -37,19 +38,29 @@ class Turn(NamedTuple):
     again: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rules:
     """Two-player Mensch ärgere Dich nicht with `pieces` a side on a main field of `squares` squares.
 
     The standard game is `Rules()`. Each side counts squares from its own A-square: 0 to `squares - 1` are the
     main field, `squares` to `squares + pieces - 1` its finish zone. Games of 5 and 6 pieces can be counted
     and ranked; solving goes to 4.
+
+    The other fields are house rules, off by default, in any combination; `Rules.house()` has all of them.
     """
 
     pieces: int = field(default=4, metadata={"help": "Pieces a side."})
     squares: int = field(
         default=40, metadata={"help": f"Squares of the main field: even, {MIN_SQUARES} to {MAX_SQUARES}."}
     )
+    three_rolls: bool = field(
+        default=False, metadata={"help": "A side that can move only with a 6 rolls up to three times for it."}
+    )
+    start_in_box: bool = field(default=False, metadata={"help": "All pieces start in the box."})
+    no_jumping: bool = field(
+        default=False, metadata={"help": "In the finish zone no piece may jump over another of its side."}
+    )
+    must_capture: bool = field(default=False, metadata={"help": "A side that can capture must capture."})
 
     def __post_init__(self) -> None:
         for name, low, high in (("pieces", MIN_PIECES, MAX_PIECES), ("squares", MIN_SQUARES, MAX_SQUARES)):
@@ -58,12 +69,31 @@ class Rules:
             raise InvalidRulesError(
                 f"squares must be an even number from {MIN_SQUARES} to {MAX_SQUARES}, not {self.squares}"
             )
+        for name in HOUSE_RULES:
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidRulesError(f"{name} must be True or False, not {getattr(self, name)!r}")
+
+    @classmethod
+    def house(cls, pieces: int = 4, squares: int = 40) -> "Rules":
+        """The game with all house rules, as most families play it."""
+        return cls(pieces, squares, **dict.fromkeys(HOUSE_RULES, True))
 
     def __str__(self) -> str:
         """The game in words: the sizes, then the house rules that are on. "2 pieces, 40 squares"."""
         words = [f"{self.pieces} {'piece' if self.pieces == 1 else 'pieces'}", f"{self.squares} squares"]
-        words += [rule.name.replace("_", " ") for rule in fields(self) if getattr(self, rule.name) is True]
+        words += [name.replace("_", " ") for name in HOUSE_RULES if getattr(self, name)]
         return ", ".join(words)
+
+    @property
+    def options(self) -> str:
+        """The options of a command that name these rules: "--pieces 2 --squares 40 --three-rolls"."""
+        on = [f"--{name.replace('_', '-')}" for name in HOUSE_RULES if getattr(self, name)]
+        words = ["--house"] if len(on) == len(HOUSE_RULES) else on
+        return " ".join([f"--pieces {self.pieces} --squares {self.squares}", *words])
+
+    def __repr__(self) -> str:
+        on = "".join(f", {name}=True" for name in HOUSE_RULES if getattr(self, name))
+        return f"Rules(pieces={self.pieces}, squares={self.squares}{on})"
 
     @property
     def goal(self) -> int:
@@ -79,8 +109,18 @@ class Rules:
         return (square + self.squares // 2) % self.squares
 
     def roll_weights(self, playable: Sequence[bool]) -> tuple[int, ...]:
-        """How often each roll comes up, relative to the others, for a side that has a move for the `playable` ones."""
-        return (1,) * len(playable)
+        """How often each roll comes up, relative to the others, for a side that has a move for the `playable` ones.
+
+        A side that may try several times for a 6 ends its turn with the first 6, or with its last roll: that is the
+        roll meant here.
+        """
+        tries = self.tries(playable)
+        other = (DIE - 1) ** (tries - 1)  # ways to end with one certain number below 6, of DIE ** tries
+        return (*[other] * (DIE - 1), DIE**tries - (DIE - 1) * other)
+
+    def tries(self, playable: Sequence[bool]) -> int:
+        """How often a side may roll for a 6: three times with `three_rolls`, if it has a move for a 6 only."""
+        return TRIES if self.three_rolls and list(playable) == [roll == DIE for roll in ROLLS] else 1
 
     def turn(self, playable: Sequence[bool]) -> Turn:
         """The turn of a side that has a legal move for these of the six rolls."""
@@ -119,3 +159,6 @@ class Rules:
     def positions(self) -> int:
         """The number of positions of the game, finished ones included (the thesis' |P_max|)."""
         return sum(self.profile_size(*profile) for profile in self.profiles())
+
+
+HOUSE_RULES = tuple(rule.name for rule in fields(Rules) if rule.type is bool)

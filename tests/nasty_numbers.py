@@ -223,6 +223,7 @@ def calls(directory: Path) -> dict[str, Prepared]:
         "madn.Database.moves": lambda: (database().moves, {"board": "0/0", "roll": 6}),
         "madn.Move": call(madn.Move, start=1, end=2),
         "madn.Rules": call(Rules, pieces=1, squares=8),
+        "madn.Rules.house": call(Rules.house, pieces=1, squares=8),
         "madn.open_database": call(madn.open_database, path=two, cache_bytes=1),
         "madn.solve": call(madn.solve, rules=TINY, bits=8, memory=2**30, threads=1, tolerance=1e-6),
         "madn.unrank": call(madn.unrank, id=1, rules=TINY),

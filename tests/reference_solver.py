@@ -11,7 +11,8 @@ from madn import Board, Rules
 from madn._core import Game
 
 Number = TypeVar("Number", float, Fraction)
-Choices = list[list[tuple[int, bool]]]  # for each roll: (ID of the next board, does the same side roll again)
+Roll = tuple[int, list[tuple[int, bool]]]  # how often it comes up, and where it leads: (ID, same side rolls again)
+Choices = list[Roll]
 
 
 @cache
@@ -22,17 +23,17 @@ def positions(rules: Rules) -> tuple[list[Board], list[Choices]]:
     choices = []
     for board in boards:
         rolls = []
-        for roll in range(1, 7):
+        for roll, weight in enumerate(board.roll_weights(), 1):
             moves = board.legal_moves(roll)
-            rolls.append([(game.rank(*board.after(move, roll).masks), roll == 6) for move in moves])
+            rolls.append((weight, [(game.rank(*board.after(move, roll).masks), roll == 6) for move in moves]))
         choices.append(rolls if board.winner is None else [])
     return boards, choices
 
 
 def backup(values: Sequence[Number], choices: Choices) -> Number:
     """T(V) of one position: the mean over the rolls of the best choice."""
-    best = [max(values[i] if again else 1 - values[i] for i, again in roll) for roll in choices]
-    return sum(best[1:], best[0]) / 6
+    best = [weight * max(values[i] if again else 1 - values[i] for i, again in roll) for weight, roll in choices]
+    return sum(best[1:], best[0]) / sum(weight for weight, _ in choices)
 
 
 @cache
@@ -52,12 +53,13 @@ def solve(rules: Rules, tolerance: float = 1e-15, sweeps: int = 2000) -> list[fl
     raise AssertionError(f"no convergence in {sweeps} sweeps")
 
 
-def best_replies(rules: Rules, near: Sequence[float]) -> tuple[list[int], list[list[tuple[int, bool]]]]:
-    """The open positions, and for each the best choice of every roll by approximate values."""
+def best_replies(rules: Rules, near: Sequence[float]) -> tuple[list[int], list[list[tuple[int, int, bool]]]]:
+    """The open positions, and for each the best choice of every roll by approximate values, with the roll's weight."""
     _, choices = positions(rules)
     still_open = [i for i, rolls in enumerate(choices) if rolls]
     best = [
-        [max(roll, key=lambda c: near[c[0]] if c[1] else 1 - near[c[0]]) for roll in choices[i]] for i in still_open
+        [(weight, *max(roll, key=lambda c: near[c[0]] if c[1] else 1 - near[c[0]])) for weight, roll in choices[i]]
+        for i in still_open
     ]
     return still_open, best
 
@@ -65,17 +67,17 @@ def best_replies(rules: Rules, near: Sequence[float]) -> tuple[list[int], list[l
 def linear_system(
     rules: Rules, near: Sequence[float], number: Callable[[int], Number]
 ) -> tuple[list[int], list[list[Number]]]:
-    """Rows of 6 V = sum of the chosen successors, the constant last, for the best moves by approximate values."""
+    """Rows of total V = weighted sum of the chosen successors, the constant last, for the best moves by near values."""
     boards, _ = positions(rules)
     still_open, best = best_replies(rules, near)
     place = {i: k for k, i in enumerate(still_open)}
     rows = []
     for i, replies in zip(still_open, best, strict=True):
         row = [number(0)] * (len(still_open) + 1)
-        row[place[i]] += 6
-        for j, again in replies:
-            sign = 1 if again else -1
-            row[-1] += 0 if again else 1
+        row[place[i]] += sum(weight for weight, _, _ in replies)
+        for weight, j, again in replies:
+            sign = weight if again else -weight
+            row[-1] += 0 if again else weight
             if j in place:
                 row[place[j]] -= sign
             elif boards[j].winner == "own":

@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from madn.board import Board
-from madn.rules import MAX_PIECES, MAX_SQUARES, MIN_PIECES, MIN_SQUARES, Rules
+from madn.rules import HOUSE_RULES, MAX_PIECES, MAX_SQUARES, MIN_PIECES, MIN_SQUARES, Rules
 
 # The same examples on every machine, and no failure because a machine was busy.
 settings.register_profile("madn", deadline=None, derandomize=True)
@@ -43,11 +43,12 @@ rolls = st.integers(1, 6)
 
 
 def rules(max_pieces: int = MAX_PIECES, max_squares: int = MAX_SQUARES) -> st.SearchStrategy[Rules]:
-    """Any game of at most this size."""
+    """Any game of at most this size, with any house rules."""
     return st.builds(
         Rules,
         pieces=st.integers(MIN_PIECES, max_pieces),
         squares=st.integers(MIN_SQUARES // 2, max_squares // 2).map(lambda half: 2 * half),
+        **dict.fromkeys(HOUSE_RULES, st.booleans()),
     )
 
 

@@ -29,7 +29,7 @@ from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
 
 KERNELS = CHOOSE
-GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8)]
+GAMES = [Rules(1, 8), Rules(2, 8), Rules(3, 8), Rules(4, 8), Rules.house(3, 8)]
 REPRESENTATIONS = [FIXED32, FLOAT64]
 
 
@@ -116,13 +116,18 @@ def plain_choose(it: BestMoves) -> tuple[Census, NDArray[np.uint16]]:
                 matrix = it.bases[moves.kind[o]][0 if roll == 6 else 1]
                 values.append(matrix[it.offsets[o] : it.offsets[o] + k].astype(wide))
             if len(values) > 1:
-                options = np.array(values)
-                best = options.max(axis=0)
+                options, legal = np.array(values), np.ones((len(values), k), bool)
+                if it.lands is not None:
+                    landing = it.lands[moves.first[6 * a + roll - 1] : moves.first[6 * a + roll], None]
+                    captures = landing & it.columns.masks != 0
+                    legal = captures | ~captures.any(axis=0)
+                options = np.where(legal, options, -(2**30))
+                best, decision = options.max(axis=0), legal.sum(axis=0) > 1
                 near = best - options <= it.representation.tie
                 last = len(options) - 1 - near[::-1].argmax(axis=0)
                 words[a, is_open] |= (last[is_open] << 2 * (roll - 1)).astype(np.uint16)
-                unique += int((near.sum(axis=0) == 1)[is_open].sum())
-                all_margins[:, roll - 1] = best - np.sort(options, axis=0)[-2]
+                unique += int(((near.sum(axis=0) == 1) & decision)[is_open].sum())
+                all_margins[decision, roll - 1] = (best - np.sort(options, axis=0)[-2])[decision]
         margins = np.where(is_open[:, None], all_margins, -1)
         decided = margins[margins >= 0]
         column, r = divmod(int(margins.argmax()), 6)
@@ -280,7 +285,8 @@ def test_a_window_of_seven_strips_is_enough() -> None:
 def test_what_does_not_fit_is_refused(kernel: str) -> None:
     it = game(Rules(2, 8), FIXED32).census(1, 0)
     n, moves, masks = it.rows.size, it.rows.moves, it.columns.masks
-    good: list[Any] = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, masks, 0, n, 1.0, 1]
+    tables = [it.bases, it.start, it.rows.facing, moves.first, moves.kind, it.offsets, it.lands, masks]
+    good: list[Any] = [*tables, 0, n, 1.0, 1]
 
     def refused(text: str, **changes: object) -> None:
         names = [
@@ -290,6 +296,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
             "first",
             "kind",
             "offset",
+            "lands",
             "masks",
             "first_row",
             "end_row",
@@ -306,6 +313,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     refused("kinds", bases=[])
     refused("outside", start=it.start + 1_000_000)
     refused("outside", start=it.start - 1)
+    refused("squares for", lands=np.zeros(3, np.uint64))
     refused("leads out", offset=it.offsets + 1_000_000)
     refused("leads out", offset=it.offsets - 1_000_000)
     refused("leads out", kind=moves.kind + np.int8(9))
@@ -328,4 +336,4 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     with pytest.raises(ValueError, match="no list"):
         fill(it.L, it.R, it.start, it.rows.facing, *few, len(masks), 0, n, 1)
     choose: Any = CHOOSE[kernel]
-    assert choose(*good[:7], 3, 3, *good[9:]) == (0, 0, 0, (-1, -1, -1, -1))
+    assert choose(*good[:8], 3, 3, *good[10:]) == (0, 0, 0, (-1, -1, -1, -1))

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -20,6 +21,7 @@ import pytest
 import madn
 from madn import Board, Move, Rules
 from madn.record import parse_record
+from madn.rules import HOUSE_RULES
 
 CHROMIUM = shutil.which("chromium")
 if os.environ.get("MADN_NEED_BROWSER", "0") in {"", "0"}:
@@ -40,9 +42,10 @@ def db() -> Iterator[Any]:
         yield database
 
 
-@pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    command = [sys.executable, "-m", "madn", "serve", "--port", "0", "--json"]
+@contextmanager
+def served(*databases: str) -> Iterator[str]:
+    """The address of a server that runs in a process of its own."""
+    command = [sys.executable, "-m", "madn", "serve", *databases, "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         text = ""
@@ -52,6 +55,12 @@ def address() -> Iterator[str]:
             text += line
         yield json.loads(text)["address"]
         process.terminate()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with served() as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +79,14 @@ def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterato
     contexts: list[Any] = []
     wrong: list[str] = []
 
-    def visit(path: str = "", **settings: Any) -> Page:
+    def visit(path: str = "", at: str = address, **settings: Any) -> Page:
         given = {"viewport": WIDE, "locale": "en-GB", "reduced_motion": "reduce", **settings}
         contexts.append(browser.new_context(**given))
         page: Page = contexts[-1].new_page()
         page.set_default_timeout(20_000)
         page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.goto(address + path)
+        page.goto(at + path)
         page.wait_for_selector("body.ready")
         return page
 
@@ -404,6 +413,47 @@ def test_a_whole_game_its_errors_luck_and_record(visit: Open, db: Any, tmp_path:
     assert len((page.locator("#graph .curve").get_attribute("points") or "").split()) == len(record.plies) + 1
     page.click("#end")
     assert page.locator("#new").is_visible()
+
+
+def test_a_game_with_house_rules(visit: Open, tmp_path: Path) -> None:
+    """One piece a side, all four rules: the start, three rolls for a 6, a game to its end, its record and its link."""
+    rules = Rules.house(1)
+    madn.solve(rules, tmp_path / "house")
+    with served(str(tmp_path / "house")) as house, madn.open_database(tmp_path / "house") as db:
+        page = visit(at=house)
+        shown(page, "b/b")
+        assert "three rolls for a 6" in page.locator("#game").inner_text()
+        assert page.locator("#win strong").inner_text() == percent(db.win("b/b"))
+        labels = page.locator("#rolls .roll").evaluate_all("all => all.map(row => row.getAttribute('aria-label'))")
+        assert labels == ["no 6 in 3 rolls", "a 6 in 3 rolls"]
+        page.locator('.roll[data-roll="6"] button').click()
+        shown(page, "0/b")
+        assert page.locator("#rolls .roll").count() == 6
+        assert parse_qs(urlsplit(page.url).query)["rules"] == [f"1,40,{','.join(HOUSE_RULES)}"]
+        page.reload()
+        shown(page, "0/b")
+
+        page.click("#play-tab")
+        page.select_option("#player", "fpoc")
+        page.click("#new button")
+        play_to_the_end(page)
+        with page.expect_download() as download:
+            page.click("#download")
+        download.value.save_as(tmp_path / "game.txt")
+        record = parse_record((tmp_path / "game.txt").read_text(encoding="utf-8"))
+        assert (record.start, record.first) == (Board.start(rules), "human")
+        assert record.winner is not None
+        assert len(record.plies) > 3
+
+        other = visit("?board=0/0&rules=2,40", at=house)
+        shown(other, "b/b")
+        told = other.locator("#message").inner_text()
+        assert told.startswith(
+            "This link is to a game of 2 pieces, 40 squares; this page has 1 piece, 40 squares, three"
+        )
+        german = visit(at=house, locale="de-DE")
+        shown(german, "b/b")
+        assert "Schlagzwang" in german.locator("#game").inner_text()
 
 
 def test_undo_gives_the_same_roll_again_and_hints_can_be_hidden(visit: Open) -> None:

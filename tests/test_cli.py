@@ -25,6 +25,7 @@ import madn
 from madn import Board, Rules
 from madn.cli import commands, main, options, output, progress
 from madn.report import Fact, facts
+from madn.rules import HOUSE_RULES
 from madn.solving import SOLVING
 
 SMALL = Rules(pieces=2, squares=12)
@@ -351,14 +352,14 @@ def texts(moves: list[dict[str, Any]]) -> list[tuple[str, float | None, str]]:
 
 @given(board=boards(), roll=rolls)
 def test_moves_are_those_of_the_board(board: Board, roll: int) -> None:
-    size = "--pieces", board.rules.pieces, "--squares", board.rules.squares
+    size = board.rules.options.split()
     moves = [{"move": str(m), "board": str(board.after(m, roll))} for m in board.legal_moves(roll)]
     assert asked("moves", board, roll, *size) == {"board": str(board), "roll": roll, "moves": moves}
 
 
 @given(board=boards())
 def test_rank_and_unrank_are_inverse(board: Board) -> None:
-    size = "--pieces", board.rules.pieces, "--squares", board.rules.squares
+    size = board.rules.options.split()
     ranked = asked("rank", board, *size)
     assert ranked["board"] == str(board)
     assert asked("unrank", ranked["id"], *size) == ranked
@@ -766,10 +767,12 @@ def test_every_field_of_the_rules_is_an_option_and_reaches_the_command() -> None
     def show(rules: Rules, as_json: bool) -> None:
         click.echo(repr(rules))
 
-    assert [param.name for param in show.params] == [*(field.name for field in fields(Rules)), "as_json"]
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        show.main(["--pieces", "3", "--squares", "12"], standalone_mode=False)
-    assert out.getvalue() == f"{Rules(3, 12)!r}\n"
+    assert [param.name for param in show.params] == [*(field.name for field in fields(Rules)), "house", "as_json"]
+    games = [Rules(3, 12), Rules.house(3, 12), *(Rules(3, 12, **{rule: True}) for rule in HOUSE_RULES)]
+    for rules in games:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            show.main(rules.options.split(), standalone_mode=False)
+        assert out.getvalue() == f"{rules!r}\n"
 
 
 class Terminal:

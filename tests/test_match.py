@@ -281,7 +281,7 @@ def component(
     end = np.ones(n)
     exits = {"a_exits": [(end, end, 0)], "b_exits": [(end, end, columns or 1)]}
     arguments = {**values, **exits, "a_sets": None, "b_sets": None, **changes}
-    return Evaluator(pieces, side(tables), tables, **arguments)
+    return Evaluator(pieces, False, side(tables), tables, **arguments)
 
 
 def changed(name: str, at: Any, value: int) -> Callable[[SideTables], SideTables]:

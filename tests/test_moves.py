@@ -1,6 +1,6 @@
 """The compiled moves of one side are the moves of the plain Python board."""
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -51,9 +51,9 @@ def test_number_of_own_states(pieces: int, count: int) -> None:
 
 @pytest.mark.parametrize(("pieces", "squares"), SMALL)
 def test_every_state_of_small_boards(pieces: int, squares: int) -> None:
-    rules = Rules(pieces, squares)
-    for state in own_states(pieces, squares):
-        check_state(state, rules)
+    rules = [Rules(pieces, squares), Rules(pieces, squares, no_jumping=True)]
+    for state, variant in product(own_states(pieces, squares), rules):
+        check_state(state, variant)
 
 
 @pytest.mark.parametrize(("pieces", "squares"), LARGE)
@@ -67,10 +67,11 @@ def test_random_states_of_large_boards(pieces: int, squares: int) -> None:
 
 
 @pytest.mark.parametrize("pieces", range(1, 5))
-def test_moves_do_not_depend_on_the_other_side(pieces: int) -> None:
-    """Random positions: with captures, the plain board has the same moves."""
-    rules = Rules(pieces, 40)
-    game = Game(Rules(pieces, 40))
+@pytest.mark.parametrize("duty", [False, True])
+def test_moves_against_the_other_side(pieces: int, duty: bool) -> None:
+    """Random positions: with captures, the plain board has the same moves; only a duty to capture looks at them."""
+    rules = Rules(pieces, 40, must_capture=duty)
+    game = Game(rules)
     rng = np.random.default_rng(pieces)
     captures = 0
     for z in rng.integers(0, game.positions, 400):
@@ -81,7 +82,7 @@ def test_moves_do_not_depend_on_the_other_side(pieces: int) -> None:
         for roll in ROLLS:
             moves = [move for move in board.legal_moves(roll) if move.end is not None]
             captures += sum(move.captures for move in moves)
-            compiled = game.own_moves(own, roll)
+            compiled = game.own_moves(own, roll, other if duty else 0)
             assert [(-1 if move.start is None else move.start, move.end) for move in moves] == [
                 (start, end) for _, start, end in compiled
             ]

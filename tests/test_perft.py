@@ -29,6 +29,14 @@ TABLE = [
     (Rules(3), "2,35,42/14,38", [12, 118, 1235, 11276]),
     (Rules(4, 8), "1,3,6,9/0,3,6,10", [14, 162, 1851, 20175]),
     (Rules(6, 12), "0,5,11,14/0,3,13", [7, 58, 706, 8308]),
+    (Rules.house(4), "b/b", [6, 36, 216, 1296, 7776, 46861, 284706, 1747777]),
+    (Rules.house(2), "b/b", [6, 36, 216, 1301, 7962, 49413, 317131, 2092042]),
+    (Rules.house(3, 10), "b/b", [6, 36, 216, 1296, 7776, 46856, 284763, 1746271]),
+    (Rules(2, 8, must_capture=True), "0/0", [6, 36, 219, 1414, 9052, 60188, 393046]),
+    (Rules(3, 10, no_jumping=True), "0,9,10/3,7,11", [8, 75, 598, 4875, 37375]),
+    (Rules(4, no_jumping=True), "36,38,39,41/b", [9, 57, 440, 2913, 20806, 139124]),
+    (Rules(4, must_capture=True), "2,17,23,40/1,7,38", [16, 214, 3194, 40818]),
+    (Rules(4, 8, no_jumping=True, must_capture=True), "1,3,6,9/0,3,6,10", [10, 73, 553, 4408]),
 ]
 
 
@@ -51,7 +59,7 @@ def compiled_successors(rules: Rules) -> Successors:
         if own >> S == home or other >> S == home:
             return
         for roll in range(1, 7):
-            moves = game.own_moves(own, roll)
+            moves = game.own_moves(own, roll, other)
             for after, start, end in moves:
                 left = other if end >= S else other & ~(1 << (end + half) % S)
                 name = f"{'b' if start < 0 else start}{'-' if left == other else 'x'}{end}"

@@ -328,6 +328,7 @@ def test_values_are_found_wherever_they_lie(rules: Rules, kind: str, seed: int) 
 GAME = Game(Rules(2, 8))
 FIRST = GAME.first(2, 0, 2, 0)
 IDS, WINS = np.full((3, 6, 2), -1), np.zeros((3, 6, 2))
+LIKELY = np.full((3, 6), 1 / 6)
 CHOICES = np.zeros((3, 6), np.uint8)
 READ_ONLY = np.broadcast_to(CHOICES, (3, 6))
 MANY_IDS, MANY_WINS = np.zeros((3, 6, 9), np.int64), np.zeros((3, 6, 9))
@@ -384,8 +385,8 @@ WRONG_CALLS = {
     "choose: less room": lambda: _successors.choose(IDS, WINS, 0.0, CHOICES[:2].copy()),
     "choose: narrower room": lambda: _successors.choose(IDS, WINS, 0.0, CHOICES[:, :5].copy()),
     "choose: no room": lambda: _successors.choose(IDS, WINS, 0.0, None),
-    "losses: less room": lambda: _successors.losses(IDS, WINS, 0.0, 1.0, np.zeros(2)),
-    "losses: no values": lambda: _successors.losses(IDS, None, 0.0, 1.0, np.zeros(3)),
+    "losses: less room": lambda: _successors.losses(IDS, WINS, LIKELY, 0.0, 1.0, np.zeros(2)),
+    "losses: no values": lambda: _successors.losses(IDS, None, LIKELY, 0.0, 1.0, np.zeros(3)),
 }
 
 

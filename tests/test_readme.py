@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from documents import examples
 
+from madn import Board
 from madn.cli import commands, main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -68,3 +69,21 @@ def test_links_between_the_documents_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name} links to {target}"
+
+
+RULE_PICTURES = {
+    "three-rolls": ("42,43/3,17", None),
+    "start-in-box": ("b/b", None),
+    "no-jumping": ("37,40/0", "37-41"),
+    "must-capture": ("3,17/1", "17x21"),
+}
+
+
+@pytest.mark.parametrize("name", RULE_PICTURES)
+def test_the_pictures_of_the_house_rules_are_drawn_by_the_package(name: str) -> None:
+    board, move = RULE_PICTURES[name]
+    picture = Board.parse(board).svg(move) + "\n"
+    path = ROOT / "docs" / "rules" / f"{name}.svg"
+    if os.environ.get("MADN_UPDATE_DOCS"):
+        path.write_text(picture, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == picture

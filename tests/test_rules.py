@@ -1,7 +1,8 @@
 """The rules as numbers: what is a game, and how many positions it has."""
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
 from itertools import groupby
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -63,9 +64,11 @@ def test_opposite_is_its_own_inverse(game: Rules, data: st.DataObject) -> None:
         ({"squares": 6}, "squares must be 8 to 40, not 6"),
         ({"squares": 42}, "squares must be 8 to 40, not 42"),
         ({"squares": 40.0}, "squares must be a whole number, not 40.0"),
+        ({"three_rolls": 1}, "three_rolls must be True or False, not 1"),
+        ({"must_capture": None}, "must_capture must be True or False, not None"),
     ],
 )
-def test_what_is_not_a_game(numbers: dict[str, int], says: str) -> None:
+def test_what_is_not_a_game(numbers: dict[str, Any], says: str) -> None:
     with pytest.raises(InvalidRulesError) as caught:
         Rules(**numbers)
     assert str(caught.value) == says
@@ -76,7 +79,7 @@ def test_what_is_not_a_game(numbers: dict[str, int], says: str) -> None:
 @given(rules())
 def test_rules_are_values(game: Rules) -> None:
     assert eval(repr(game)) == game
-    assert hash(game) == hash(Rules(game.pieces, game.squares))
+    assert hash(game) == hash(replace(game))
     with pytest.raises(FrozenInstanceError):
         game.pieces = 2  # type: ignore[misc]
 

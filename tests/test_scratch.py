@@ -32,7 +32,15 @@ from madn.store import verify_database
 from madn.store.frames import FrameFiles
 from madn.store.writer import DatabaseWriter
 
-GAMES = [Rules(1, 8), Rules(2, 8), Rules(2, 14), Rules(3, 8), pytest.param(Rules(4, 8), marks=pytest.mark.slow)]
+GAMES = [
+    Rules(1, 8),
+    Rules(2, 8),
+    Rules(2, 14),
+    Rules.house(2, 14),
+    Rules(3, 8),
+    Rules.house(3, 8),
+    pytest.param(Rules(4, 8), marks=pytest.mark.slow),
+]
 
 
 # the same bits
@@ -54,8 +62,8 @@ def test_from_disk_as_in_memory(rules: Rules, representation: Representation, tm
 
 
 @pytest.mark.slow
-def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(tmp_path: Path) -> None:
-    rules = Rules(3, 20)
+@pytest.mark.parametrize("rules", [Rules(3, 20), Rules.house(3, 20)], ids=str)
+def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(rules: Rules, tmp_path: Path) -> None:
     inside = solve(make_plan(rules, tolerance=1e-6))
     limit = make_plan(rules, tolerance=1e-6, scratch=str(tmp_path), memory=BASE_MEMORY + 1).memory_bytes
     plan = make_plan(rules, tolerance=1e-6, scratch=str(tmp_path), memory=limit)

@@ -37,7 +37,7 @@ from madn.solver.kernels import SWEEPERS
 from madn.solver.numbers import FIXED32, FLOAT64
 from madn.solver.solution import MatrixValues
 
-SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
+SMALL = [Rules(1, 8), Rules(1, 14), Rules(2, 8), Rules(2, 10), Rules.house(1, 10), Rules.house(2, 8)]
 KERNELS = SWEEPERS
 
 
@@ -88,7 +88,7 @@ def test_within_1e_12_of_the_exact_fractions(rules: Rules) -> None:
     assert np.abs(values_of(solve(make_plan(rules))) - exact).max() < 1e-12
 
 
-@pytest.mark.parametrize("rules", [Rules(1), Rules(1, 26), Rules(2, 12), Rules(3, 10), Rules(4, 8)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(1), Rules(2, 12), Rules(3, 10), Rules(4, 8), Rules.house(4, 8)], ids=str)
 def test_methods_agree(rules: Rules) -> None:
     """Two algorithms with nothing in common but the rule of movement."""
     ours, theirs = solve(make_plan(rules)), solve(make_plan(rules, method="thesis", tolerance=1e-14))
@@ -113,7 +113,7 @@ def test_two_pieces_by_the_thesis_method(two_pieces: Solution) -> None:
 
 
 @pytest.mark.parametrize("representation", ["float64", "fixed32"])
-@pytest.mark.parametrize("rules", [Rules(2, 24), Rules(3, 10), Rules(4, 8)], ids=str)
+@pytest.mark.parametrize("rules", [Rules(2, 24), Rules(3, 10), Rules(4, 8), Rules.house(3, 10)], ids=str)
 def test_same_bits_for_any_number_of_threads_and_any_build(
     rules: Rules, representation: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from madn.solver.solution import MatrixValues
 from madn.solver.strips import Tiling
 from madn.solver.tables import TYPES, SweepTables
 
-RULES = Rules(2, 8)
+RULES = Rules(2, 8, must_capture=True)
 ARRAYS = sorted(field.name for field in fields(SweepTables) if field.type in TYPES)
 NUMBERS = sorted({field.name for field in fields(SweepTables)} - set(ARRAYS))
 
@@ -103,7 +103,7 @@ def test_a_wrong_number_anywhere_is_refused_or_does_no_harm(
 
 
 @pytest.mark.parametrize("kind", ["mirrored", "unlike"])
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"mirrored", "refill"}))
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"mirrored", "refill", "must_capture"}))
 def test_sizes_that_are_too_small_are_refused(parts: dict[str, Parts], kind: str, name: str) -> None:
     tables = parts[kind].tables
     for wrong in (-1, 0, getattr(tables, name) - 1):

@@ -14,6 +14,7 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def expected(database: Any, board: Board) -> dict[str, Any]:
         "board": str(board),
         "win": analysis.win,
         "winner": board.winner,
+        "tries": board.tries,
         "rolls": [
             {
                 "roll": roll.roll,
@@ -187,7 +189,7 @@ def test_a_finished_game_has_no_rolls(client: TestClient) -> None:
 
 def test_the_databases_say_what_they_are(client: TestClient, databases: list[Served]) -> None:
     two, small = asked(client, "databases")["databases"]
-    assert (two["name"], two["rules"], two["positions"]) == ("two-pieces", {"pieces": 2, "squares": 40}, 747435)
+    assert (two["name"], two["rules"], two["positions"]) == ("two-pieces", asdict(TWO), 747435)
     assert small["boards"]["start"]["board"] == "0/0"
     assert two["version"] != small["version"]
 
@@ -273,7 +275,7 @@ def test_what_is_not_there_is_404(client: TestClient, unloaded: madn.Database, m
     assert answer.status_code == 404
     assert answer.json() == {"message": "this position is not in the database two-pieces"}
     batch = client.post("/api/positions", json={"boards": ["0,1/2,3"]})
-    assert batch.json() == {"positions": [{"board": "0,1/2,3", "win": None, "winner": None, "rolls": None}]}
+    assert batch.json() == {"positions": [{"board": "0,1/2,3", "win": None, "winner": None, "tries": 1, "rolls": None}]}
 
 
 def test_damage_is_a_fault_that_tells_no_path(

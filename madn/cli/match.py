@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import madn
-from madn.board import Board
+from madn.board import Board, as_board
 from madn.cli.options import database_option, rules_options
 from madn.cli.output import attributes, columns, json_option, percent, plural, print_json, show
 from madn.cli.progress import ProgressBar
@@ -62,6 +62,8 @@ def match(
         raise click.UsageError("--exact plays no games: leave out --games")
     played = None if exact else games if games is not None else 10_000 if table else 100_000
     with nullcontext() if db is None else madn.open_database(db) as database:
+        if database is not None:
+            as_board(board, database.rules, f"{db} holds")
         if table:
             _print_table(_all_players(rules, database), board, played, seed, threads, as_json)
             return

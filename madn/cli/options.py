@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from madn.rules import DIE, Rules
+from madn.rules import DIE, HOUSE_RULES, Rules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -24,13 +24,16 @@ database_option = click.option(
 
 
 def rules_options(command: Function) -> Function:
-    """Add an option for every field of `Rules`; the command gets one argument, `rules`."""
+    """Add an option for every field of `Rules`, and one for all house rules; the command gets one argument, `rules`."""
 
     @functools.wraps(command)
     def with_rules(*args: Any, **values: Any) -> Any:
-        rules = Rules(**{field.name: values.pop(field.name) for field in fields(Rules)})
-        return command(*args, rules=rules, **values)
+        chosen = {field.name: values.pop(field.name) for field in fields(Rules)}
+        if values.pop("house"):
+            chosen |= dict.fromkeys(HOUSE_RULES, True)
+        return command(*args, rules=Rules(**chosen), **values)
 
+    with_rules = click.option("--house", is_flag=True, help="All four house rules.")(with_rules)
     for field in reversed(fields(Rules)):
         flag = field.type is bool
         with_rules = click.option(

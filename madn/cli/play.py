@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import madn
-from madn.board import Board, Move
+from madn.board import Board, Move, as_board
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, percent, print_json
 from madn.drawing import BLACK, RED
@@ -55,6 +55,8 @@ def play(
         check_output_file(out, "--out")
     with ExitStack() as stack:
         given = None if db is None else stack.enter_context(madn.open_database(db))
+        if given is not None:
+            as_board(Board.start(rules), given.rules, f"{db} holds")
         opened = given or stack.enter_context(madn.open_database())
         database = opened if opened.rules == rules else None
         players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
@@ -87,11 +89,15 @@ class Session:
         """Print for the person: to standard error where standard output is for JSON."""
         click.echo(text, err=self.quiet)
 
-    def roll(self) -> int:
-        """The roll of the next ply; an undo does not change it."""
-        while len(self._rolls) <= len(self.record.plies):
+    def rolls(self) -> list[int]:
+        """The rolls of the next ply: one, or tries for a 6, the last of which counts. An undo does not change them."""
+        number = len(self.record.plies)
+        while len(self._rolls) <= number:
             self._rolls.append(self._die.randint(1, DIE))
-        return self._rolls[len(self.record.plies)]
+        rolls, more = [self._rolls[number]], random.Random(f"{self.seed} {number} tries")
+        while rolls[-1] != DIE and len(rolls) < self.record.board.tries:
+            rolls.append(more.randint(1, DIE))
+        return rolls
 
     def run(self) -> "Record":
         """Play until the game is over or the person has had enough."""
@@ -103,8 +109,8 @@ class Session:
                 if not self._persons_turn():
                     break
             else:
-                roll = self.roll()
-                self._move(roll, player.choose(self.record.board, roll, self._lots()))
+                rolls = self.rolls()
+                self._move(rolls, player.choose(self.record.board, rolls[-1], self._lots()))
         self.say("\n" + self.picture() if self.record.plies else "")
         self.say(f"{self.record.result}, {len(self.record.plies)} moves, seed {self.seed}")
         return self.record
@@ -113,10 +119,10 @@ class Session:
         """Random numbers for players that draw lots; an undo does not change them."""
         return random.Random(f"{self.seed} {len(self.record.plies)}")
 
-    def _move(self, roll: int, move: Move) -> None:
+    def _move(self, rolls: list[int], move: Move) -> None:
         who = self.record.mover
-        self.record = self.record.played(roll, move)
-        self.say(f"{len(self.record.plies)} {who} rolls {roll}: {move}")
+        self.record = self.record.played(rolls[-1], move)
+        self.say(f"{len(self.record.plies)} {who} rolls {_listed(rolls)}: {move}")
 
     def picture(self) -> str:
         """The board in colour, the person (or the first player) always at the bottom."""
@@ -130,10 +136,10 @@ class Session:
 
     def _persons_turn(self) -> bool:
         """Ask for a move until there is one; False if the person wants to stop."""
-        board, roll = self.record.board, self.roll()
-        moves = board.legal_moves(roll)
+        board, rolls = self.record.board, self.rolls()
+        roll, moves = rolls[-1], board.legal_moves(rolls[-1])
         self.say("\n" + self.picture())
-        self.say(f"\nYou rolled {click.style(str(roll), bold=True)}.")
+        self.say(f"\nYou rolled {click.style(_listed(rolls), bold=True)}.")
         if moves == (Move.PASS,):
             self.say("No legal move: the turn is lost.")
         self.say(columns([(number, move) for number, move in enumerate(moves, 1)], right=[0]))
@@ -155,7 +161,7 @@ class Session:
                 self.say("There is nothing to take back.")
             else:
                 if (move := _understood(answer, moves)) is not None:
-                    self._move(roll, move)
+                    self._move(rolls, move)
                     return True
                 listed = ", ".join(map(str, moves))
                 self.say(f"{answer[:40]!r} is neither a command nor a legal move; legal: {listed}")
@@ -168,7 +174,8 @@ class Session:
 
     def _hint(self, board: Board, roll: int) -> None:
         if self.database is None:
-            self.say("There is no database of this game: make one with madn solve and name it with --db.")
+            solve = f"madn solve {self.record.rules.options}"
+            self.say(f"There is no database of this game: make one with `{solve}` and name it with --db.")
             return
         best = self.database.moves(board, roll)
         self.say(columns([(m.move, "" if m.win is None else percent(m.win)) for m in best], right=[1]))
@@ -195,6 +202,10 @@ class Session:
             self.say(f"The record so far is in {name}")
         except (OSError, ValueError) as error:  # ValueError: a null character in the name
             self.say(f"{name!r} cannot be written: {getattr(error, 'strerror', error)}")
+
+
+def _listed(rolls: list[int]) -> str:
+    return ", ".join(map(str, rolls))
 
 
 def _understood(answer: str, moves: tuple[Move, ...]) -> Move | None:

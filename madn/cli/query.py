@@ -125,7 +125,7 @@ def analyse(db: str, board: str, as_json: bool) -> None:
             {"roll": r.roll, "move": str(r.moves[0].move), "win": r.win, "moves": list(map(_fields, r.moves))}
             for r in analysis.rolls
         ]
-        print_json({"board": board, "win": analysis.win, "rolls": rolls})
+        print_json({"board": board, "win": analysis.win, "tries": analysis.board.tries, "rolls": rolls})
         return
     click.echo(analysis.board.ascii())
     if analysis.win is None:
@@ -133,9 +133,11 @@ def analyse(db: str, board: str, as_json: bool) -> None:
     else:
         click.echo(f"\nThe side to move wins {percent(analysis.win)} of the time.")
     if analysis.rolls:
+        named = [(str(r.roll), r) for r in analysis.rolls]
+        if analysis.board.tries > 1:
+            named = [("no 6 in three rolls", analysis.rolls[0]), ("a 6 in three rolls", analysis.rolls[-1])]
         rows = [
-            (r.roll, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:]))
-            for r in analysis.rolls
+            (name, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:])) for name, r in named
         ]
         click.echo("\n" + columns([("roll", "best move", "wins", "other moves"), *rows], right=[0, 2]))
 

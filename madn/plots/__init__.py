@@ -29,6 +29,7 @@ PICTURES: dict[str, tuple[str, str]] = {
     "convergence": ("ludo", "positions that change in each sweep (Figure 5.1)"),
     "extremes": ("ludo", "the worst and the best positions for 1 to 4 pieces (Figure 5.2)"),
     "values": ("ludo", "how often each winning probability occurs"),
+    "house-rules": ("ludo", "what house rules do to the two-piece game"),
     "cross-table": ("ludo", "all players with rules against each other, 4 pieces"),
     "pyramid": ("pyramid", "turns the winner of the pyramid game needs, 2 to 12 tiers (Table 1 of Fujita's paper)"),
 }

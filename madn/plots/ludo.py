@@ -1,6 +1,8 @@
 """Pictures of German Ludo: the figures of the thesis from our own data, values, and matches."""
 
+from dataclasses import replace
 from functools import cache
+from itertools import product
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,10 +13,10 @@ from numpy.typing import NDArray
 from madn.board import Board
 from madn.database import Database
 from madn.drawing import GROUND, PAPER, TRACK, idle_sides, layout, seats
-from madn.evaluate import evaluate
+from madn.evaluate import Evaluation, evaluate
 from madn.match import simulate
 from madn.players import PLAYERS, RulePlayer
-from madn.rules import Rules
+from madn.rules import HOUSE_RULES, Rules
 from madn.solver import make_plan, solve
 from madn.solver.census import PARTS
 from madn.startvalues import CHUNKS, Read, balanced, by_ratio, guessed, spread, sweeps
@@ -215,6 +217,41 @@ def _matches() -> tuple[list[str], NDArray[np.float64]]:
     players = [player for player in PLAYERS.values() if isinstance(player, RulePlayer)]
     table = [[100 * simulate(a, b, Board.start(), GAMES, seed=1).first_wins for b in players] for a in players]
     return [player.name for player in players], np.array(table)
+
+
+def house_rules() -> Figure:
+    """Two pieces, every combination of house rules: what the first move is worth, and what two players lose."""
+    games = [Rules(2, **dict(zip(HOUSE_RULES, on, strict=True))) for on in product((False, True), repeat=4)]
+    names = [str(game).removeprefix("2 pieces, 40 squares").removeprefix(", ") or "printed rules" for game in games]
+    figure = Figure(figsize=(9.5, 5), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    places = range(len(games))
+    left.plot([100 * _start_wins(game)[0] for game in games], places, "o", color=RED)
+    left.set(xlabel="games won by who moves first (%)", xlim=(50, 51.3))
+    for name, colour in (("random", GREY), ("fpoc", BLUE)):
+        lost = [50 - 50 * sum(_start_wins(game, name)) for game in games]
+        right.plot(lost, places, "o", color=colour)
+        right.annotate(name, (lost[0], 0), (0, 8), textcoords="offset points", ha="center", color=colour)
+    right.set(xlabel="lost against the best reply (%)", xlim=(0, 20))
+    left.set_yticks(places, names)
+    left.set_ylim(len(games) - 0.4, -1.3)
+    for axes in (left, right):
+        axes.grid(alpha=0.3)
+    figure.suptitle("House rules, 2 pieces a side")
+    return figure
+
+
+def _start_wins(rules: Rules, name: str = "") -> tuple[float, float]:
+    """What a player wins from the start of a game against the best reply, as first and as second."""
+    start = Board.start(rules)
+    values = replace(rules, start_in_box=False)  # which has the same values
+    game, board = _evaluated(values, name), Board(start.own, start.other, values)
+    return game.first_wins(board), 1 - game.second_wins(board)
+
+
+@cache
+def _evaluated(rules: Rules, name: str) -> Evaluation:
+    return evaluate(rules, PLAYERS[name] if name else None, None, tolerance=1e-6)
 
 
 def cross_table() -> Figure:

@@ -26,10 +26,10 @@ cdef extern from "best_moves.h":
         int64_t margin_column
         int margin_roll
 
-    void choose_i(const int32_t** option, const int* count, const uint64_t* masks, uint64_t squares, int64_t first,
-                  int n, int32_t tie, uint16_t* words, found_t* found) noexcept nogil
-    void choose_d(const double** option, const int* count, const uint64_t* masks, uint64_t squares, int64_t first,
-                  int n, double tie, uint16_t* words, found_t* found) noexcept nogil
+    void choose_i(const int32_t** option, const int* count, const uint64_t* lands, const uint64_t* masks,
+                  uint64_t squares, int64_t first, int n, int32_t tie, uint16_t* words, found_t* found) noexcept nogil
+    void choose_d(const double** option, const int* count, const uint64_t* lands, const uint64_t* masks,
+                  uint64_t squares, int64_t first, int n, double tie, uint16_t* words, found_t* found) noexcept nogil
 
 cdef enum:
     MOST = 4             # options of a roll: 2 bits of a word
@@ -46,6 +46,7 @@ cdef struct Tables:      # what the loops read; the arrays belong to the caller
     const int32_t* first
     const int8_t* kind
     const int64_t* offset
+    const uint64_t* lands                 # NULL without a duty to capture
     const uint64_t* masks
     const void* matrix[MAX_KINDS][2]      # L and R by kind
     int64_t columns
@@ -88,14 +89,15 @@ cdef void fill_row(value_t* left, value_t* right, uint64_t squares, const int32_
 
 
 def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, const int32_t[::1] first,
-           const int8_t[::1] kind, const int64_t[::1] offset, const uint64_t[::1] masks, int64_t first_row,
-           int64_t end_row, double tie, int threads, uint16_t[::1] words=None):
+           const int8_t[::1] kind, const int64_t[::1] offset, const uint64_t[::1] lands, const uint64_t[::1] masks,
+           int64_t first_row, int64_t end_row, double tie, int threads, uint16_t[::1] words=None):
     """Find the best option of every roll for rows first_row..end_row-1 against all columns.
 
     `bases` are the matrices (L, R) by kind, the component itself first. Row a has for roll r the options
     first[6a + r - 1] to first[6a + r] - 1; option o leads to what begins at offset[o] of the R of its kind, after a 6
-    of the L. The last option within `tie` of the best is chosen: words[(a - first_row) * columns + b] has 2 bits for
-    each roll, those of roll 1 lowest, 0 where there is no decision or no position.
+    of the L. `lands` is None, or for each option the square that it lands on, as a bit in the numbers of the columns'
+    `masks`: then captures are a duty. The last legal option within `tie` of the best is chosen: words[(a - first_row) * columns + b] has 2 bits for
+    each roll, those of roll 1 lowest, 0 where there is at most one option or no position.
 
     Returns, in stored units and over the positions only: the number of decisions, in how many no other option is within
     the tie of the best, the sum of all margins (best less second-best), and the largest margin as (value, row, column,
@@ -112,6 +114,8 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     sizes = np.array([[len(matrix) for matrix in pair] for pair in bases], np.int64)
     check_rows(start, facing, columns, first_row, end_row, sizes[0].min(), threads)
     check_options(first, kind, offset, columns, first_row, end_row, sizes)
+    if lands is not None and lands.shape[0] != offset.shape[0]:
+        raise ValueError(f"{lands.shape[0]} squares for {offset.shape[0]} options")
     if words is not None and words.shape[0] < rows * columns:
         raise ValueError("no room for the words")
     if rows == 0 or columns == 0:
@@ -119,6 +123,7 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     t.start, t.facing, t.first, t.masks = &start[0], &facing[0], &first[0], &masks[0]
     t.kind = &kind[0] if kind.shape[0] else NULL
     t.offset = &offset[0] if offset.shape[0] else NULL
+    t.lands = &lands[0] if lands is not None and lands.shape[0] else NULL
     t.columns, t.tie = columns, tie
     for i, (left, right) in enumerate(bases):
         t.matrix[i][0], t.matrix[i][1] = address(left, wide), address(right, wide)
@@ -160,10 +165,11 @@ cdef void choose_block(const Tables* t, int64_t a, int64_t b, uint16_t* words, v
         option[o - begin] = <const value_t*>t.matrix[t.kind[o]][o < six] + t.offset[o] + b
     for i in range(DIE):
         count[i] = t.first[DIE * a + i + 1] - t.first[DIE * a + i]
+    cdef const uint64_t* lands = t.lands + begin if t.lands != NULL else NULL
     if value_t is int32_t:
-        choose_i(option, count, t.masks + b, t.facing[a], b, n, <int32_t>t.tie, words, found)
+        choose_i(option, count, lands, t.masks + b, t.facing[a], b, n, <int32_t>t.tie, words, found)
     else:
-        choose_d(option, count, t.masks + b, t.facing[a], b, n, t.tie, words, found)
+        choose_d(option, count, lands, t.masks + b, t.facing[a], b, n, t.tie, words, found)
 
 
 cdef added_up(const found_t* found, int64_t first_row, int64_t rows, bint wide):

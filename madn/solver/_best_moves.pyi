@@ -23,6 +23,7 @@ def choose(
     first: NDArray[np.int32],
     kind: NDArray[np.int8],
     offset: NDArray[np.int64],
+    lands: NDArray[np.uint64] | None,
     masks: NDArray[np.uint64],
     first_row: int,
     end_row: int,

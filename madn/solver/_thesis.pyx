@@ -7,12 +7,12 @@ bits.
 
 from cython.parallel cimport prange
 from libc.math cimport fabs
-from libc.stdint cimport int64_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, Game, GameTables, OwnMove, Turn, decode, encode, finished, left_after, own_moves, rolls_again,
-    turn_of,
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, Turn, decode, encode, finished, left_after, legal_options, own_moves,
+    rolls_again, turn_of,
 )
 from madn._machine cimport checked_threads
 
@@ -26,6 +26,7 @@ cdef double expected(const GameTables* t, const double* x, double here, uint64_t
     cdef int count[DIE]
     cdef Turn turn
     cdef uint64_t rest
+    cdef uint32_t legal
     cdef int roll, k
     cdef double total = 0, best, value
     for roll in range(1, DIE + 1):
@@ -33,7 +34,10 @@ cdef double expected(const GameTables* t, const double* x, double here, uint64_t
         if count[roll - 1] == 0:
             continue
         best = -1
+        legal = legal_options(t, moves, count[roll - 1], other)
         for k in range(count[roll - 1]):
+            if not legal >> k & 1:
+                continue
             rest = left_after(t, &moves[k], other)
             if rolls_again(roll):
                 value = x[encode(t, moves[k].after, rest)]

@@ -40,14 +40,14 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
 }
 
 /* T is the type of values, U that of sums, SUM that of all margins of a row and MARGINS where they go. */
-#define CHOOSE(T, U, SUM, MARGINS, KEPT, S)                                                                                \
+#define CHOOSE(T, U, SUM, MARGINS, KEPT, S)                                                                          \
     typedef struct {                                                                                                 \
         U margins[BLOCK]; /* the margins so far, added up */                                                         \
         T margin[BLOCK];  /* the largest */                                                                          \
         T word[BLOCK];    /* the choices, and ALONE for each that has no equal */                                    \
     } work_##S;                                                                                                      \
     /* A decision of k options. `unit` is 4^(roll - 1). */                                                           \
-    INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {    \
+    INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {           \
         const T *const v0 = option[0], *const v1 = option[1];                                                        \
         const T *const v2 = option[k > 2 ? 2 : 0], *const v3 = option[k > 3 ? 3 : 0];                                \
         for (int i = 0; i < n; i++) {                                                                                \
@@ -72,43 +72,77 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
             w->margin[i] = HIGHER(w->margin[i], margin);                                                             \
         }                                                                                                            \
     }                                                                                                                \
-    /* The same margin of one column; -1 if there is no decision. */                                                 \
-    INLINE T margin_at_##S(const T *const *option, int k, int i) {                                            \
-        if (k < 2) return -1;                                                                                        \
-        T best = HIGHER(option[0][i], option[1][i]), second = LOWER(option[0][i], option[1][i]);                     \
-        for (int j = 2; j < k; j++) {                                                                                \
-            second = HIGHER(second, LOWER(best, option[j][i]));                                                      \
-            best = HIGHER(best, option[j][i]);                                                                       \
+    /* The margin of one column, and in `choice` the last of the legal options within the tie; -1 if there is no     \
+     * decision. With `lands` captures are a duty: an option captures where the column's squares hold its bit. */    \
+    INLINE T pick_##S(const T *const *option, int k, const uint64_t *lands, uint64_t mask, int i, T tie,             \
+                            int *choice) {                                                                           \
+        T best = 0, second = 0;                                                                                      \
+        int legal = 0, captures = 0;                                                                                 \
+        for (int j = 0; lands && j < k; j++) captures |= (mask & lands[j]) != 0;                                     \
+        for (int j = 0; j < k; j++) {                                                                                \
+            if (captures && !(mask & lands[j])) continue;                                                            \
+            const T value = option[j][i];                                                                            \
+            if (legal == 0 || value > best) {                                                                        \
+                second = best;                                                                                       \
+                best = value;                                                                                        \
+            } else if (legal == 1 || value > second) {                                                               \
+                second = value;                                                                                      \
+            }                                                                                                        \
+            legal++;                                                                                                 \
         }                                                                                                            \
-        return (T)((U)best - (U)second);                                                                             \
+        for (int j = 0; j < k; j++)                                                                                  \
+            if (!(captures && !(mask & lands[j])) && (T)((U)best - (U)option[j][i]) <= tie) *choice = j;             \
+        return legal > 1 ? (T)((U)best - (U)second) : -1;                                                            \
+    }                                                                                                                \
+    /* As `compare`, with a duty to capture; returns the number of decisions. */                                     \
+    INLINE int compare_legal_##S(const T *const *option, int k, const uint64_t *lands, const uint64_t *masks,        \
+                                       const int32_t *open, int n, T tie, T unit, work_##S *ONLY w) {                \
+        int decisions = 0;                                                                                           \
+        for (int i = 0; i < n; i++) {                                                                                \
+            int choice = 0;                                                                                          \
+            if (!open[i]) continue;                                                                                  \
+            const T margin = pick_##S(option, k, lands, masks[i], i, tie, &choice);                                  \
+            w->word[i] += (T)choice * unit + (margin > tie ? ALONE : 0);                                             \
+            if (margin < 0) continue;                                                                                \
+            decisions++;                                                                                             \
+            w->margins[i] += (U)margin;                                                                              \
+            w->margin[i] = HIGHER(w->margin[i], margin);                                                             \
+        }                                                                                                            \
+        return decisions;                                                                                            \
     }                                                                                                                \
     /* Row against the n columns from `first` on: all pointers are to the first column. `option` are those of the    \
-     * six rolls, one after the other, `count` says how many each has. `words` may be NULL. */                       \
-    INLINE void choose_##S(const T *const *option, const int *count, const uint64_t *masks, uint64_t squares, \
-                                  int64_t first, int n, T tie, uint16_t *ONLY words, found_t *found) {               \
+     * six rolls, one after the other, `count` says how many each has, `lands` where they capture, or NULL without a \
+     * duty. `words` may be NULL. */                                                                                 \
+    INLINE void choose_##S(const T *const *option, const int *count, const uint64_t *lands,                          \
+                                 const uint64_t *masks, uint64_t squares, int64_t first, int n, T tie,               \
+                                 uint16_t *ONLY words, found_t *found) {                                             \
         work_##S w;                                                                                                  \
         int32_t open[BLOCK];                                                                                         \
         const int positions = open_columns(masks, squares, n, open);                                                 \
         const T *const *next = option;                                                                               \
-        int decisions = 0, unique = 0, wider = found->margin < 0;                                                    \
+        int64_t decisions = 0;                                                                                       \
+        int unique = 0, wider = found->margin < 0, at = 0;                                                           \
         T margin = wider ? 0 : (T)found->margin;                                                                     \
         SUM margins = 0;                                                                                             \
         memset(&w, 0, sizeof w);                                                                                     \
         for (int roll = 1; roll <= ROLLS; roll++) {                                                                  \
             const int k = count[roll - 1];                                                                           \
             const T unit = (T)(1 << 2 * (roll - 1));                                                                 \
-            if (k == 2) compare_##S(next, 2, n, tie, unit, &w);                                                      \
+            if (lands && k > 1) {                                                                                    \
+                decisions += compare_legal_##S(next, k, lands + at, masks, open, n, tie, unit, &w);                  \
+            } else if (k == 2) compare_##S(next, 2, n, tie, unit, &w);                                               \
             else if (k == 3) compare_##S(next, 3, n, tie, unit, &w);                                                 \
             else if (k > 3) compare_##S(next, 4, n, tie, unit, &w);                                                  \
-            decisions += k > 1;                                                                                      \
+            if (!lands && k > 1) decisions += positions;                                                             \
             next += k;                                                                                               \
+            at += k;                                                                                                 \
         }                                                                                                            \
         for (int i = 0; i < n; i++) wider += (w.margin[i] > margin) & open[i];                                       \
         for (int i = 0; i < n; i++) unique += (int32_t)w.word[i] / ALONE & -open[i];                                 \
         for (int i = 0; i < n; i++) margins += KEPT(w.margins[i], open[i]);                                          \
         if (words)                                                                                                   \
             for (int i = 0; i < n; i++) words[i] = (uint16_t)((int32_t)w.word[i] % ALONE & -open[i]);                \
-        found->decisions += (int64_t)positions * decisions;                                                          \
+        found->decisions += decisions;                                                                               \
         found->unique += unique;                                                                                     \
         found->MARGINS += margins;                                                                                   \
         for (int i = 0; i < n && wider && positions && decisions; i++) {                                             \
@@ -116,8 +150,14 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
                 found->margin = (double)w.margin[i];                                                                 \
                 found->margin_column = first + i;                                                                    \
                 found->margin_roll = 1;                                                                              \
-                for (next = option; found->margin_roll < ROLLS; next += count[found->margin_roll++ - 1])             \
-                    if (margin_at_##S(next, count[found->margin_roll - 1], i) == w.margin[i]) break;                 \
+                for (next = option, at = 0; found->margin_roll < ROLLS; found->margin_roll++) {                      \
+                    const int k = count[found->margin_roll - 1];                                                     \
+                    int choice = 0;                                                                                  \
+                    if (k > 1 && pick_##S(next, k, lands ? lands + at : 0, masks[i], i, tie, &choice) == w.margin[i])\
+                        break;                                                                                       \
+                    next += k;                                                                                       \
+                    at += k;                                                                                         \
+                }                                                                                                    \
             }                                                                                                        \
         }                                                                                                            \
     }

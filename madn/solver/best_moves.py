@@ -13,7 +13,7 @@ from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows
 from madn.solver.sides import Side
 from madn.solver.strips import slot_starts
-from madn.solver.tables import option_offsets
+from madn.solver.tables import landing_squares, option_offsets
 
 
 class Captures(NamedTuple):
@@ -57,6 +57,7 @@ class BestMoves:
         self.captures = Captures.of(columns)
         self.bases = [(L, R), *((left, right) for left, right, _ in exits)]
         self.offsets = option_offsets(rows, start, [begins for _, _, begins in exits])
+        self.lands = landing_squares(rows, facing=True) if rows.rules.must_capture else None
         self.representation = representation
 
     def fill_captures(self, strip: int, threads: int) -> None:
@@ -74,8 +75,8 @@ class BestMoves:
         first, end = self.rows.class_start[strip : strip + 2]
         moves, unit = self.rows.moves, self.representation.unit
         decisions, unique, margins, (margin, row, column, roll) = kernels.CHOOSE[kernels.build](
-            self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.columns.masks,
-            first, end, self.representation.tie, threads, words,
+            self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.lands,
+            self.columns.masks, first, end, self.representation.tie, threads, words,
         )  # fmt: skip
         census = Census(decisions=decisions, unique=unique, cost=margins / unit)
         if margin > 0:

@@ -42,13 +42,13 @@
         return x;                                                                                                    \
     }                                                                                                                \
     INLINE lanes_##S max_##S(lanes_##S x, lanes_##S y) {                                                             \
-        for (int i = 0; i < PARTS_##S; i++) x.part[i] = MAX_##S(x.part[i], y.part[i]);                            \
+        for (int i = 0; i < PARTS_##S; i++) x.part[i] = MAX_##S(x.part[i], y.part[i]);                               \
         return x;                                                                                                    \
     }                                                                                                                \
     /* x in the lanes whose bit of `mask` is set, y in the others */                                                 \
     INLINE lanes_##S either_##S(lanes_##S x, lanes_##S y, uint32_t mask) {                                           \
         const mask_##S *bits = (const mask_##S *)BIT_##S;                                                            \
-        for (int i = 0; i < PARTS_##S; i++) x.part[i] = BLEND((bits[i] & (U)mask) != 0, x.part[i], y.part[i]);      \
+        for (int i = 0; i < PARTS_##S; i++) x.part[i] = BLEND((bits[i] & (U)mask) != 0, x.part[i], y.part[i]);       \
         return x;                                                                                                    \
     }
 LANES_OF(int32_t, int32_t, i)
@@ -102,7 +102,7 @@ INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
 
 /* What the kernels call, for either type. */
 #define KERNEL_LANES(T, S)                                                                                           \
-    /* Sum over the six rolls of the largest of their options; `count` tells how many each roll has. */             \
+    /* Sum over the six rolls of the largest of their options; `count` tells how many each roll has. */              \
     INLINE void best_total_##S(const T *const *option, const int8_t *count, int64_t shift, T *out) {                 \
         lanes_##S total = {0};                                                                                       \
         for (int roll = 0; roll < 6; roll++) {                                                                       \
@@ -114,12 +114,35 @@ INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
         }                                                                                                            \
         store_##S(out, total);                                                                                       \
     }                                                                                                                \
+    /* The same under a duty to capture: where an option of a roll captures, only those that do count. It captures in\
+     * the lanes whose squares hold its bit of `lands`; 0 is a move that never does. */                              \
+    INLINE void best_legal_##S(const T *const *option, const int8_t *count, const uint64_t *lands,                   \
+                               const uint64_t *squares, int64_t shift, T *out) {                                     \
+        lanes_##S total = {0};                                                                                       \
+        for (int roll = 0; roll < 6; roll++) {                                                                       \
+            const int k = count[roll];                                                                               \
+            if (k == 0) continue;                                                                                    \
+            lanes_##S best = load_##S(option[0] + shift), capture = best;                                            \
+            uint32_t captures = k > 1 && lands[0] ? overlaps(squares, lands[0]) : 0;                                 \
+            for (int i = 1; i < k; i++) {                                                                            \
+                const lanes_##S next = load_##S(option[i] + shift);                                                  \
+                const uint32_t there = lands[i] ? overlaps(squares, lands[i]) : 0;                                   \
+                capture = either_##S(either_##S(max_##S(capture, next), next, captures), capture, there);            \
+                captures |= there;                                                                                   \
+                best = max_##S(best, next);                                                                          \
+            }                                                                                                        \
+            total = plus_##S(total, either_##S(capture, best, captures));                                            \
+            option += k;                                                                                             \
+            lands += k;                                                                                              \
+        }                                                                                                            \
+        store_##S(out, total);                                                                                       \
+    }                                                                                                                \
     /* ring = -(f x - g y + rounding), except in the lanes of `kept`. */                                             \
     INLINE void solve_pair_##S(const T *x, const T *y, const double *f, const double *g, double rounding,            \
                                uint32_t kept, T *ring) {                                                             \
         store_##S(ring, either_##S(load_##S(ring), minus_##S(combine_##S(x, y, f, g, rounding)), kept));             \
     }                                                                                                                \
-    /* Put -fresh where `to` is, except in the lanes of `kept`; `most` collects the largest change. */              \
+    /* Put -fresh where `to` is, except in the lanes of `kept`; `most` collects the largest change. */               \
     INLINE void replace_##S(T *to, const T *fresh, uint32_t kept, T *most) {                                         \
         const lanes_##S old = load_##S(to), now = either_##S(old, minus_##S(load_##S(fresh)), kept);                 \
         const lanes_##S up = plus_##S(now, minus_##S(old));                                                          \

@@ -54,6 +54,20 @@ cdef inline void options(const int32_t* first, const int8_t* count, const int8_t
         out[o - begin] = bases_l[kind[o]] + offset[o]
 
 
+cdef inline void expected(const value_t** option, const int8_t* count, const uint64_t* lands, const uint64_t* squares,
+                          int64_t shift, value_t* out) noexcept nogil:
+    """What a side expects from the rolls it can use, added up, in every lane; `lands` is NULL without a duty to capture."""
+    if lands == NULL:
+        if value_t is int32_t:
+            best_total_i(option, count, shift, out)
+        else:
+            best_total_d(option, count, shift, out)
+    elif value_t is int32_t:
+        best_legal_i(option, count, lands, squares, shift, out)
+    else:
+        best_legal_d(option, count, lands, squares, shift, out)
+
+
 cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
                     const value_t** bases_r, value_t* sums, value_t* untransposed) noexcept nogil:
     """sums[b - c0][lane] = what the row player expects from the rolls it can use (six times the value)."""
@@ -72,10 +86,8 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
                 prefetch(soon[b] + c0 + 32)
                 prefetch(soon[b] + c0 + 48)
         for b in range(c0, c1, 16):
-            if value_t is int32_t:
-                best_total_i(option, t.row_count + DIE * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
-            else:
-                best_total_d(option, t.row_count + DIE * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
+            expected(option, t.row_count + DIE * a, t.row_lands + t.row_first[a] if t.must_capture else NULL,
+                     t.col_masks + b, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
     for b in range(0, c1 - c0, 16):
         for lane in range(LANES):
             rows[lane] = untransposed + <int64_t>(b + lane) * LANES
@@ -111,12 +123,12 @@ cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const 
         rows = sums + <int64_t>(b - c0) * LANES
         ring = <int64_t>t.slot[b] * LANES
         kind = t.col_turn[b]
+        expected(option, t.col_count + DIE * b, t.col_lands + t.col_first[b] if t.must_capture else NULL,
+                 chunk.facing, 0, cols)
         if value_t is int32_t:
-            best_total_i(option, t.col_count + DIE * b, 0, cols)
             solve_pair_i(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
             solve_pair_i(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
         else:
-            best_total_d(option, t.col_count + DIE * b, 0, cols)
             solve_pair_d(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
             solve_pair_d(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
 
@@ -205,10 +217,8 @@ cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const val
     for b in range(c0, c1):
         q = t.col_turns + t.col_turn[b]
         options(t.col_first + b, t.col_count + DIE * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
-        if value_t is int32_t:
-            best_total_i(option, t.col_count + DIE * b, 0, cols)
-        else:
-            best_total_d(option, t.col_count + DIE * b, 0, cols)
+        expected(option, t.col_count + DIE * b, t.col_lands + t.col_first[b] if t.must_capture else NULL,
+                 chunk.facing, 0, cols)
         both = overlaps(chunk.facing, t.col_masks[b])
         ring = <int64_t>t.slot[b] * LANES
         for lane in range(chunk.rows):

@@ -36,7 +36,8 @@ cdef class Sweeper:
         self.wide = checked(L, None).dtype == np.float64
         row_exits, column_exits = list(row_exits), list(column_exits)
         tables.check(min(len(L), len(checked(R, L))), sizes(row_exits, L), sizes(column_exits, L))
-        t.mirrored, t.refill = tables.mirrored, tables.refill
+        t.mirrored, t.refill, t.must_capture = tables.mirrored, tables.refill, tables.must_capture
+        t.row_lands, t.col_lands = uint64(tables.row_lands), uint64(tables.col_lands)
         t.pieces, t.squares, t.ring, t.widest = tables.pieces, tables.squares, tables.ring, tables.widest
         t.strips, t.groups, t.kinds_of_turns = tables.strips, tables.groups, tables.turns
         t.row_class, t.col_class = int32(tables.row_class), int32(tables.col_class)

@@ -36,6 +36,10 @@ cdef extern from "lanes.h":
     uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil
     void best_total_i(const int32_t** option, const int8_t* count, int64_t shift, int32_t* out) noexcept nogil
     void best_total_d(const double** option, const int8_t* count, int64_t shift, double* out) noexcept nogil
+    void best_legal_i(const int32_t** option, const int8_t* count, const uint64_t* lands, const uint64_t* squares,
+                      int64_t shift, int32_t* out) noexcept nogil
+    void best_legal_d(const double** option, const int8_t* count, const uint64_t* lands, const uint64_t* squares,
+                      int64_t shift, double* out) noexcept nogil
     void solve_pair_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double rounding,
                       uint32_t kept, int32_t* ring) noexcept nogil
     void solve_pair_d(const double* x, const double* y, const double* f, const double* g, double rounding,
@@ -78,7 +82,7 @@ cdef struct TurnWeights:  # rest * V = unit * (sum of the best options) + wait *
 
 cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays and says what they hold
     int strips, groups, pieces, squares, ring, widest, kinds_of_turns
-    bint mirrored, refill
+    bint mirrored, refill, must_capture
     const int32_t* row_class
     const int32_t* col_class
     const int32_t* group_class
@@ -89,6 +93,7 @@ cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays 
     const int8_t* row_count
     const int8_t* row_kind
     const int64_t* row_offset
+    const uint64_t* row_lands
     const int8_t* row_turn
     const TurnWeights* row_turns
     const int32_t* row_pips
@@ -99,6 +104,7 @@ cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays 
     const int8_t* col_count
     const int8_t* col_kind
     const int32_t* col_offset
+    const uint64_t* col_lands
     const int8_t* col_turn
     const TurnWeights* col_turns
     const uint64_t* col_masks

@@ -36,6 +36,7 @@ class SweepTables:
     pieces: int
     squares: int
     mirrored: bool  # both sides are the same: only columns of the row's class or later are kept
+    must_capture: bool  # options that capture come first: `row_lands` and `col_lands` say where options land
     refill: bool  # before an examination the matrices come without the slots of captures: fill them
     ring: int  # columns that a chunk keeps at hand
     widest: int  # columns of the largest group, rounded up
@@ -54,6 +55,7 @@ class SweepTables:
     row_count: Int8  # ... how many each roll has: [6 a + r] ...
     row_kind: Int8  # ... in which array each option's vector is ...
     row_offset: Int64  # ... and where
+    row_lands: Mask  # ... the square it lands on, a bit in the columns' numbers, or 0; empty without a duty to capture
     row_turn: Int8  # the kind of turn ...
     row_turns: Weights  # ... and what each kind is: unit, wait, rest, scale
     row_pips: Int32
@@ -64,6 +66,7 @@ class SweepTables:
     col_count: Int8
     col_kind: Int8
     col_offset: Int32  # 32 bits: this table is read for every chunk and competes for the cache
+    col_lands: Mask  # as `row_lands`; of rows `row_facing` is in the columns' numbers too
     col_turn: Int8
     col_turns: Weights
     col_masks: Mask
@@ -107,6 +110,7 @@ class SweepTables:
             pieces=rows.rules.pieces,
             squares=S,
             mirrored=mirrored,
+            must_capture=rows.rules.must_capture,
             refill=refill,
             ring=ring,
             widest=int(np.diff(starts).max()) + LANES,
@@ -125,6 +129,7 @@ class SweepTables:
             row_count=padded(np.diff(rows.moves.first), np.int8),
             row_kind=padded(rows.moves.kind, np.int8),
             row_offset=padded(option_offsets(rows, start, row_exits), np.int64),
+            row_lands=padded(landing_squares(rows, facing=True), np.uint64),
             row_turn=padded(rows.moves.turn, np.int8),
             row_turns=turn_weights(rows.moves.turns),
             row_pips=padded(rows.pips, np.int32),
@@ -135,6 +140,7 @@ class SweepTables:
             col_count=padded(np.diff(columns.moves.first), np.int8),
             col_kind=padded(columns.moves.kind, np.int8),
             col_offset=padded(option_offsets(columns, slot * LANES, column_exits), np.int32),
+            col_lands=padded(landing_squares(columns, facing=False), np.uint64),
             col_turn=padded(columns.moves.turn, np.int8),
             col_turns=turn_weights(columns.moves.turns),
             col_masks=padded(columns.masks, np.uint64),
@@ -165,6 +171,7 @@ class SweepTables:
         lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
         lengths |= {"row_first": n + 1, "row_count": DIE * n, "row_kind": options, "row_offset": options}
         lengths |= {"col_first": k + 1, "col_count": DIE * k, "col_kind": column_options, "col_offset": column_options}
+        lengths |= {"row_lands": options * self.must_capture, "col_lands": column_options * self.must_capture}
         lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
         lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
         lengths |= {"capture_start": captured, "capture_class": captured}
@@ -292,6 +299,15 @@ def ring_size(side: Side, groups: Int32) -> int:
     """How many columns a chunk keeps at hand: a group and the six classes before it."""
     first = side.class_start[np.maximum(groups[:-1] - DIE, 0)]
     return int((side.class_start[groups[1:]] - first).max())
+
+
+def landing_squares(side: Side, facing: bool) -> Mask:
+    """The main-field square that each option lands on, as a bit, 0 if none; nothing where captures are no duty."""
+    rules, end = side.rules, side.moves.end.astype(np.uint64)
+    if not rules.must_capture:
+        return np.zeros(0, np.uint64)
+    square = (end + np.uint64(rules.squares // 2)) % np.uint64(rules.squares) if facing else end
+    return np.where(end < rules.squares, np.uint64(1) << square, np.uint64(0))
 
 
 def option_offsets(side: Side, own: Int64, exits: Sequence[Int64]) -> Int64:

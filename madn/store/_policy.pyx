@@ -12,8 +12,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, MAX_PIECES, Game, GameTables, OwnMove, Profile, decode, facing, finished, madn_popcount,
-    own_moves, profile_at,
+    DIE, MAX_CHOICES, MAX_PIECES, Game, GameTables, OwnMove, Profile, decode, facing, finished, legal_options,
+    madn_highest, madn_popcount, own_moves, profile_at,
 )
 
 cdef enum:
@@ -194,6 +194,7 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder
     cdef int places[MAX_PIECES]
     cdef uint64_t own, other, main2, hit, reach, ahead
     cdef Mover side
+    cdef uint32_t legal
     cdef int k, roll, last
     for k in range(TABLES):
         for i in range(SLOTS):
@@ -226,8 +227,9 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder
         last = NONE
         for roll in range(1, DIE + 1):
             if side.count[roll]:
-                last = decide(model, coder, &side, roll, i, row, lags, last, hit, reach, ahead, pieces, choices)
-                decisions += 1
+                legal = legal_options(t, side.moves[roll], side.count[roll], other)
+                last = decide(model, coder, &side, roll, legal, i, row, lags, last, hit, reach, ahead, pieces, choices)
+                decisions += (legal & (legal - 1)) != 0
     free(model)
     free(pieces)
     return decisions
@@ -238,10 +240,10 @@ cdef inline uint64_t neighbour(const Mover* side, int roll, int64_t at, const ui
     return side.move[roll][pieces[at * DIE + roll - 1]] if at >= 0 else NONE
 
 
-cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, int64_t i, int64_t row,
-                       const int64_t* lags, int last, uint64_t hit, uint64_t reach, uint64_t ahead, uint8_t* pieces,
-                       uint8_t* choices) noexcept nogil:
-    """Code the choice of one roll; returns the piece that it moves."""
+cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, uint32_t legal, int64_t i,
+                       int64_t row, const int64_t* lags, int last, uint64_t hit, uint64_t reach, uint64_t ahead,
+                       uint8_t* pieces, uint8_t* choices) noexcept nogil:
+    """Code the choice of one roll among the legal options; returns the piece that it moves."""
     cdef uint64_t context[TABLES]
     cdef uint64_t near = 0, far = 0, end = 0, start = 0, behind, diagonal = NONE, hits = 0, risk = 0, now = 0
     cdef int k, choice = choices[i * DIE + roll - 1], count = side.count[roll]
@@ -261,9 +263,10 @@ cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, 
     context[1] = (behind | <uint64_t>side.move[roll][last] << 3 | hits << 6 | risk << 12 | now << 18 | end << 24
                   | start << 30) << 6
     context[2] = (near | behind << 9 | far << 12 | diagonal << 21) << 6
-    k = count - 1
-    while k > 0 and not event(model, coder, count * 8 + k, context, choice == k):
-        k -= 1
+    k = madn_highest(legal)
+    while legal & (legal - 1) and not event(model, coder, count * 8 + k, context, choice == k):
+        legal ^= <uint32_t>1 << k
+        k = madn_highest(legal)
     choices[i * DIE + roll - 1] = <uint8_t>k
     pieces[i * DIE + roll - 1] = side.piece[roll][k]
     return side.piece[roll][k]

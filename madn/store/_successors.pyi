@@ -22,5 +22,10 @@ class DecodedBlocks:
 
 def choose(ids: NDArray[np.int64], wins: NDArray[np.float64], tie: float, out: NDArray[np.uint8]) -> int: ...
 def losses(
-    ids: NDArray[np.int64], wins: NDArray[np.float64], zero: float, scale: float, out: NDArray[np.float64]
+    ids: NDArray[np.int64],
+    wins: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    zero: float,
+    scale: float,
+    out: NDArray[np.float64],
 ) -> None: ...

@@ -10,8 +10,8 @@ from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t, uintptr_t
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, decode, encode, finished, left_after, own_moves,
-    rolls_again,
+    DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, decode, encode, finished, left_after, legal_options,
+    own_moves, rolls_again,
 )
 
 cdef enum:
@@ -21,9 +21,9 @@ cdef int64_t MOST_IDS = <int64_t>1 << 48     # more than any game has
 
 
 def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out not None):
-    """Fill `out` with the IDs of the boards after every move of every decision; -1 where there is none.
+    """Fill `out` with the IDs of the boards after every legal move, where a side has two options; -1 elsewhere.
 
-    `out[i, r - 1, j]` is for the position `first + i`, roll r and legal move j.
+    `out[i, r - 1, j]` is for the position `first + i`, roll r and option j.
     """
     cdef const GameTables* t = &game.tables
     if out.shape[1] != DIE or out.shape[2] != t.pieces:
@@ -38,6 +38,7 @@ cdef void list_successors(const GameTables* t, int64_t first, int64_t[:, :, ::1]
     cdef Py_ssize_t i
     cdef int roll, j, count
     cdef uint64_t own, other, left
+    cdef uint32_t legal
     cdef OwnMove moves[MAX_CHOICES]
     for i in range(out.shape[0]):
         decode(t, first + i, &own, &other)
@@ -45,16 +46,16 @@ cdef void list_successors(const GameTables* t, int64_t first, int64_t[:, :, ::1]
             count = 0
             if not finished(t, own) and not finished(t, other):
                 count = own_moves(t, own, roll, moves)
-            if count < 2:
-                count = 0
-            for j in range(count):
+            legal = legal_options(t, moves, count, other) if count > 1 else 0
+            for j in range(t.pieces):
+                if not legal >> j & 1:
+                    out[i, roll - 1, j] = -1
+                    continue
                 left = left_after(t, &moves[j], other)
                 if rolls_again(roll):
                     out[i, roll - 1, j] = encode(t, moves[j].after, left)
                 else:
                     out[i, roll - 1, j] = encode(t, left, moves[j].after)
-            for j in range(count, t.pieces):
-                out[i, roll - 1, j] = -1
 
 
 cdef class BlockIndex:
@@ -191,12 +192,12 @@ cdef inline double mover(double win, int roll) noexcept nogil:
 
 def choose(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins not None, double tie,
            uint8_t[:, ::1] out not None):
-    """Fill `out` with the best choice of each position and roll, 0 where there is no decision.
+    """Fill `out` with the best option of each position and roll, 0 where there is no choice of options.
 
     `ids` are those of `successors`, `wins` their values. Returns the number of decisions.
     """
     cdef Py_ssize_t i
-    cdef int roll, count
+    cdef int roll, legal
     cdef int64_t decisions = 0
     cdef double chances[MAX_CHOICES]
     check_moves(ids, wins, out.shape[0])
@@ -205,44 +206,49 @@ def choose(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins n
     with nogil:
         for i in range(ids.shape[0]):
             for roll in range(1, DIE + 1):
-                count = moves_of(ids, wins, i, roll, chances)
-                out[i, roll - 1] = <uint8_t>best_option(chances, count, tie) if count else 0
-                decisions += count > 0
+                legal = moves_of(ids, wins, i, roll, chances)
+                out[i, roll - 1] = <uint8_t>best_option(chances, <int>ids.shape[2], tie) if legal else 0
+                decisions += legal > 1
     return decisions
 
 
-def losses(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins not None, double zero, double scale,
-           double[::1] out not None):
+def losses(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins not None,
+           const double[:, ::1] weights not None, double zero, double scale, double[::1] out not None):
     """Fill `out` with what each position loses when its moves are chosen from rounded values.
 
     That is the mean over the rolls of the value of the best move less that of the move chosen from values
-    rounded to `zero + n / scale`, all in the values given.
+    rounded to `zero + n / scale`, all in the values given. `weights[i, r - 1]` is how likely the roll r is.
     """
     cdef Py_ssize_t i
-    cdef int roll, j, count
+    cdef int roll, j, count = <int>ids.shape[2]
     cdef double most, lost
     cdef double chances[MAX_CHOICES]
     cdef double rounded[MAX_CHOICES]
     check_moves(ids, wins, out.shape[0])
+    if weights.shape[0] != ids.shape[0] or weights.shape[1] != DIE:
+        raise ValueError(f"weights must be ({ids.shape[0]}, {DIE}), not {tuple(weights.shape)[:2]}")
     with nogil:
         for i in range(ids.shape[0]):
             lost = 0.0
             for roll in range(1, DIE + 1):
-                count = moves_of(ids, wins, i, roll, chances)
-                if count:
-                    most = chances[0]
+                if moves_of(ids, wins, i, roll, chances) > 1:
+                    most = -1.0
                     for j in range(count):
-                        rounded[j] = mover(zero + rint((wins[i, roll - 1, j] - zero) * scale) / scale, roll)
+                        rounded[j] = -1.0
+                        if ids[i, roll - 1, j] >= 0:
+                            rounded[j] = mover(zero + rint((wins[i, roll - 1, j] - zero) * scale) / scale, roll)
                         most = max(most, chances[j])
-                    lost = lost + (most - chances[best_option(rounded, count, 0.0)])
-            out[i] = lost / DIE
+                    lost = lost + weights[i, roll - 1] * (most - chances[best_option(rounded, count, 0.0)])
+            out[i] = lost
 
 
 cdef inline int moves_of(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, Py_ssize_t i, int roll,
                          double* chances) noexcept nogil:
-    """The mover's winning probabilities of a decision; returns how many there are."""
-    cdef int j = 0
-    while j < ids.shape[2] and ids[i, roll - 1, j] >= 0:
-        chances[j] = mover(wins[i, roll - 1, j], roll)
-        j += 1
-    return j
+    """The mover's winning probabilities of the options of a roll, -1 where one is not legal; returns how many are."""
+    cdef int j, legal = 0
+    for j in range(<int>ids.shape[2]):
+        chances[j] = -1.0
+        if ids[i, roll - 1, j] >= 0:
+            chances[j] = mover(wins[i, roll - 1, j], roll)
+            legal += 1
+    return legal

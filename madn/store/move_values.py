@@ -14,6 +14,7 @@ from madn.store._successors import BlockIndex, DecodedBlocks
 from madn.store.blocks import Encoding
 from madn.store.reader import BlockReader
 from madn.store.records import BlockTable
+from madn.store.successors import roll_weights
 
 AT_ONCE = 1 << 15  # positions whose moves are looked up together
 
@@ -61,7 +62,10 @@ class MoveValues:
         """The winning probability that each position loses by one turn played from values rounded as `new` does."""
         losses = np.empty(count)
         for start, ids, wins in self._moves(first, count):
-            _successors.losses(ids, wins, new.zero, new.scale, losses[start : start + len(ids)])
+            own, _ = self._game.unrank_many(np.arange(first + start, first + start + len(ids)))
+            weights = roll_weights(own, self._game)
+            likely = weights / weights.sum(axis=1, keepdims=True)
+            _successors.losses(ids, wins, likely, new.zero, new.scale, losses[start : start + len(ids)])
         return losses
 
     def _moves(self, first: int, count: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:

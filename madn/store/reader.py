@@ -232,7 +232,7 @@ class BlockReader(FrameReader):
         """The error for a position that is not stored; it says which solve would provide it."""
         rules = self.catalogue.rules
         board = Board.from_masks(*self.game.unrank(id), rules)
-        solve = f"madn solve --pieces {rules.pieces} --squares {rules.squares} --for {board}"
+        solve = f"madn solve {rules.options} --for {board}"
         return MissingBlockError(f"{self.directory}: {board} is not in this database; `{solve}` provides it")
 
     def _find_loaded(self, id: int) -> tuple[BlockTable, int] | None:

@@ -67,5 +67,10 @@ def successors(own: Masks, other: Masks, game: Game) -> tuple[tuple[Masks, Masks
     half, full = np.uint64(rules.squares // 2), np.uint64((1 << rules.squares) - 1)
     main = mine & full
     theirs = other[position] & ~((main << half | main >> half) & full)  # a piece that was hit is gone
+    if rules.must_capture and len(source):
+        captures = theirs != other[position]
+        legal = captures | ~np.logical_or.reduceat(captures, first)[source]
+        mine, theirs, roll, source = mine[legal], theirs[legal], roll[legal], source[legal]
+        first = np.searchsorted(source, np.arange(len(options)))
     again = roll == DIE
     return (np.where(again, mine, theirs), np.where(again, theirs, mine)), roll, first

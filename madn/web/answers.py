@@ -91,7 +91,8 @@ class Served:
             try:
                 bodies.append(self._body(board))
             except MissingBlockError:
-                bodies.append(b'{"board":"%s","win":null,"winner":null,"rolls":null}' % str(board).encode())
+                head = b'{"board":"%s","win":null,"winner":null,"tries":%d,"rolls":null}'
+                bodies.append(head % (str(board).encode(), board.tries))
         return b'{"positions":[%s]}' % b",".join(bodies)
 
     def move(self, text: str, roll: int, player: str, seed: int) -> Answer:
@@ -113,13 +114,14 @@ class Served:
     def _body(self, board: Board) -> bytes:
         if board.winner is not None:
             won = float(board.winner == "own")
-            return f'{{"board":"{board}","win":{won},"winner":"{board.winner}","rolls":[]}}'.encode()
+            return f'{{"board":"{board}","win":{won},"winner":"{board.winner}","tries":1,"rolls":[]}}'.encode()
         win, listed = self.database.engine.analyse(*board.masks)
         rolls = ",".join(
             f'{{"roll":{roll},"win":{_win(options[0][-1])},"moves":[{_written(options)}]}}'
             for roll, options in zip(ROLLS, listed, strict=True)
         )
-        return f'{{"board":"{board}","win":{_win(win)},"winner":null,"rolls":[{rolls}]}}'.encode()
+        head = f'"board":"{board}","win":{_win(win)},"winner":null,"tries":{board.tries}'
+        return f'{{{head},"rolls":[{rolls}]}}'.encode()
 
 
 def _written(options: list[Option]) -> str:

@@ -84,6 +84,7 @@ SCHEMAS: dict[str, Schema] = {
             "enum": ["own", "other", None],
             "description": "Who has won; null while the game goes on.",
         },
+        tries=COUNT | {"description": "How often the side to move may roll for a 6; the last roll counts."},
         rolls={
             "type": ["array", "null"],
             "items": named("Roll"),

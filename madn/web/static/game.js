@@ -1,10 +1,10 @@
 // A whole game: whose turn, what was rolled and moved, errors and luck, the record.
 
-import { after, finished, opponent, startingPosition, write } from "./position.js";
+import { after, finished, HOUSE_RULES, opponent, startingPosition, write } from "./position.js";
 
 export class Game {
   // Red is played by the person, black by `player`.
-  constructor(rules, player, position = startingPosition()) {
+  constructor(rules, player, position = startingPosition(rules)) {
     this.rules = rules;
     this.player = player;
     this.first = position.turn;
@@ -76,6 +76,7 @@ export class Game {
       "madn game",
       `pieces: ${this.rules.pieces}`,
       `squares: ${this.rules.squares}`,
+      ...HOUSE_RULES.filter((rule) => this.rules[rule]).map((rule) => `${rule}: on`),
       `first: ${names[this.first]}`,
       `second: ${names[opponent(this.first)]}`,
       `start: ${write(this.start)}`,

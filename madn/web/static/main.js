@@ -5,7 +5,7 @@ import { BoardView } from "./board.js";
 import { smallDie } from "./dice.js";
 import { moveButtons } from "./moves.js";
 import { Play } from "./play.js";
-import { after, finished, Impossible, opponent, put, read, startingPosition, write } from "./position.js";
+import { after, finished, HOUSE_RULES, Impossible, opponent, put, read, rulesText, startingPosition, write } from "./position.js";
 import { percent, say, switchLanguage, translate, whole } from "./words.js";
 
 const get = (id) => document.getElementById(id);
@@ -15,7 +15,7 @@ class Table {
   constructor(source, layout, rules) {
     this.source = source;
     this.rules = rules;
-    this.position = startingPosition();
+    this.position = startingPosition(rules);
     this.selected = null; // the place of the piece that was taken
     this.facts = null;
     this.view = new BoardView(get("board"), layout, rules, {
@@ -31,7 +31,7 @@ class Table {
     get("turn").replaceChildren(this.turnText());
     get("turn").className = `turn ${this.winner ?? position.turn}`;
     get("text").value = write(position);
-    const address = link(position);
+    const address = link(position, this.rules);
     if (address !== location.pathname + location.search) history.replaceState(null, "", address);
   }
 
@@ -66,7 +66,7 @@ class Table {
   // Another position by the hand of the person: a new entry in the browser's history.
   go(position) {
     this.selected = null;
-    history.pushState(null, "", link(position));
+    history.pushState(null, "", link(position, this.rules));
     this.message("");
     this.explore(position);
   }
@@ -156,13 +156,15 @@ class Table {
       get("win").replaceChildren(...winText(this.winner ?? position.turn, this.winner ? 1 : facts.win, this.winner));
     }
     if (!facts.rolls.length) get("rolls").textContent = say("overNoMoves");
-    for (const { roll, moves } of facts.rolls) {
+    const single = facts.tries === 1;
+    for (const { roll, moves } of single ? facts.rolls : facts.rolls.filter(({ roll }) => roll === 1 || roll === 6)) {
       const row = document.createElement("section");
-      row.className = "roll";
+      row.className = single ? "roll" : "roll tries";
       row.dataset.roll = roll;
-      row.setAttribute("aria-label", say("rollOf", { roll }));
+      const told = single ? say("rollOf", { roll }) : say(roll === 6 ? "sixInTries" : "noSix", { tries: facts.tries });
+      row.setAttribute("aria-label", told);
       const play = (move) => this.go(after(position, move, roll, this.rules));
-      row.append(smallDie(roll), moveButtons(moves, { play, look: (move) => this.mark(move) }));
+      row.append(single ? smallDie(roll) : told, moveButtons(moves, { play, look: (move) => this.mark(move) }));
       get("rolls").append(row);
     }
   }
@@ -177,17 +179,29 @@ function winText(seat, win, over) {
 }
 
 // The address of a position. Red is to move unless it says black.
-function link(position) {
+function link(position, rules) {
   const extra = new URLSearchParams(location.search).get("db");
   const turn = position.turn === "black" ? "&turn=black" : "";
-  return `/?board=${write(position)}${turn}${extra === null ? "" : `&db=${encodeURIComponent(extra)}`}`;
+  const database = extra === null ? "" : `&db=${encodeURIComponent(extra)}`;
+  return `/?board=${write(position)}${turn}&rules=${rulesText(rules)}${database}`;
 }
 
-// The position of the address; the start if it names none.
+// The game as words, from what a link says of it.
+function gameOf(text) {
+  const [pieces, squares, ...house] = text.split(",");
+  const named = house.map((rule) => (HOUSE_RULES.includes(rule) ? say(rule) : rule));
+  return [say(pieces === "1" ? "rulesOf1" : "rulesOf", { pieces, squares }), ...named].join(", ");
+}
+
+// The position of the address; the start if it names none. A link to a position of another game is refused.
 function addressed(rules) {
   const given = new URLSearchParams(location.search);
+  const wanted = given.get("rules") ?? rulesText(rules);
+  if (wanted !== rulesText(rules)) {
+    throw new Impossible("otherRules", { link: gameOf(wanted.slice(0, 100)), page: gameOf(rulesText(rules)) });
+  }
   const turn = given.get("turn") === "black" ? "black" : "red";
-  return given.has("board") ? read(given.get("board"), turn, rules) : startingPosition();
+  return given.has("board") ? read(given.get("board"), turn, rules) : startingPosition(rules);
 }
 
 function openTab(name) {
@@ -202,8 +216,9 @@ async function begin() {
   translate(document);
   openTab("explore");
   const databases = await api.databases();
-  const wanted = new URLSearchParams(location.search).get("db");
-  const database = databases.find(({ name }) => name === wanted) ?? databases[0];
+  const given = new URLSearchParams(location.search);
+  const fits = ({ name, rules }) => (given.has("db") ? name === given.get("db") : rulesText(rules) === given.get("rules"));
+  const database = databases.find(fits) ?? databases[0];
   const { rules } = database;
   const source = api.source(database);
   const [layout, players] = await Promise.all([source.layout(), api.players()]);
@@ -212,7 +227,8 @@ async function begin() {
 
   const describe = () => {
     const word = rules.pieces === 1 ? "gameOf1" : "gameOf";
-    get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(database.positions) });
+    const house = HOUSE_RULES.filter((rule) => rules[rule]).map((rule) => `, ${say(rule)}`);
+    get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(database.positions) }) + house.join("");
     get("language").textContent = say("other");
     get("language").lang = say("otherCode");
   };
@@ -220,7 +236,7 @@ async function begin() {
     try {
       table.explore(addressed(rules));
     } catch (error) {
-      table.explore(startingPosition());
+      table.explore(startingPosition(rules));
       table.fail(error);
     }
   };
@@ -248,7 +264,7 @@ async function begin() {
     event.preventDefault();
     ask(() => table.go(read(get("text").value, table.position.turn, rules)));
   });
-  get("start").addEventListener("click", () => table.go(startingPosition()));
+  get("start").addEventListener("click", () => table.go(startingPosition(rules)));
   get("clear").addEventListener("click", () => table.go({ red: [], black: [], turn: table.position.turn }));
   get("swap").addEventListener("click", () => table.go({ ...table.position, turn: opponent(table.position.turn) }));
   get("copy").addEventListener("click", async () => {

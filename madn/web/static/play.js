@@ -36,7 +36,7 @@ export class Play {
   }
 
   begin() {
-    const fresh = { ...startingPosition(), turn: get("first").value === "me" ? "red" : "black" };
+    const fresh = { ...startingPosition(this.rules), turn: get("first").value === "me" ? "red" : "black" };
     const position = get("from").value === "board" ? this.table.position : fresh;
     this.game = new Game(this.rules, get("player").value, position);
     get("new").hidden = true;
@@ -91,11 +91,9 @@ export class Play {
   // Black rolls and moves.
   async answer(turn) {
     const { game } = this;
-    const roll = fairRoll();
+    const roll = await this.thrown(turn);
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
     const chosen = await this.source.move(write(game.position), roll, game.player, seed);
-    if (turn !== this.turn) return;
-    await tumble(get("die"), roll);
     if (turn !== this.turn) return;
     game.roll = roll;
     const move = game.moves.find((found) => found.move === chosen.move);
@@ -105,14 +103,23 @@ export class Play {
     if (!calm()) await pause(650);
   }
 
+  // The roll of a turn: the first 6, or the last of as many tries as there are.
+  async thrown(turn) {
+    for (let { tries } = this.game.facts; ; tries--) {
+      const roll = fairRoll();
+      await tumble(get("die"), roll);
+      if (roll === 6 || tries <= 1 || turn !== this.turn) return roll;
+      await pause(calm() ? 0 : 350);
+    }
+  }
+
   // Red rolls.
   async roll() {
     const { game } = this;
     if (!game?.facts || game.roll !== null || game.position.turn !== "red") return;
     const turn = ++this.turn;
-    const roll = fairRoll();
     get("roll").disabled = true;
-    await tumble(get("die"), roll);
+    const roll = await this.thrown(turn);
     if (turn !== this.turn) return;
     game.roll = roll;
     const [only] = game.moves;

@@ -1,6 +1,7 @@
 // A position on the table: which squares red and black hold, each in its own numbers, and whose turn it is.
 // It never changes; every function gives a new one. What cannot be is told by `Impossible`, with a word to say.
 
+export const HOUSE_RULES = ["three_rolls", "start_in_box", "no_jumping", "must_capture"];
 export const SEATS = ["red", "black"];
 export const opponent = (seat) => (seat === "red" ? "black" : "red");
 const ascending = (squares) => [...squares].sort((a, b) => a - b);
@@ -13,9 +14,13 @@ export class Impossible extends Error {
   }
 }
 
+// A game in an address: "2,40,three_rolls".
+export const rulesText = (rules) => [rules.pieces, rules.squares, ...HOUSE_RULES.filter((rule) => rules[rule])].join(",");
 export const opposite = (square, rules) => (square + rules.squares / 2) % rules.squares;
 export const boxed = (position, seat, rules) => rules.pieces - position[seat].length;
-export const startingPosition = () => ({ red: [0], black: [0], turn: "red" });
+export function startingPosition({ start_in_box: boxed }) {
+  return { red: boxed ? [] : [0], black: boxed ? [] : [0], turn: "red" };
+}
 export const finished = (squares, rules) =>
   squares.length === rules.pieces && squares.every((square) => square >= rules.squares);
 

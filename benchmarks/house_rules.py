@@ -1,0 +1,176 @@
+"""What house rules do to the game: every combination solved, played and compared with the printed rules.
+
+Prints one JSON object for each size of the game as soon as it is there, or writes all to a file with --out; what is in
+the file already is not computed again. Databases are written below a temporary directory and removed.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import product
+from math import sqrt
+from pathlib import Path
+from statistics import mean, stdev
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from hardware import hardware
+
+import madn
+from madn import Board, Database, Rules
+from madn._match import play_many
+from madn.evaluate import evaluate
+from madn.match import compiled
+from madn.players import PLAYERS, OptimalPlayer
+from madn.rules import HOUSE_RULES, ROLLS
+
+SLICES = 10  # of the games: their spread gives the standard errors
+CACHE_BYTES = 1 << 30  # a sample of positions reads from all blocks
+SAMPLE = 20_000  # positions that are compared with the printed rules, where there are more
+
+
+def combinations(pieces: int) -> Iterator[Rules]:
+    """The printed rules, then all other combinations."""
+    for chosen in product((False, True), repeat=len(HOUSE_RULES)):
+        yield Rules(pieces, **dict(zip(HOUSE_RULES, chosen, strict=True)))
+
+
+def played(first: Any, second: Any, start: Board, games: int, threads: int) -> dict[str, float]:
+    """Games between two compiled players: what the first wins, how long they are, and the standard errors of both."""
+    size = games // SLICES
+    slices = [play_many(first, second, *start.masks, 1, n * size, (n + 1) * size, threads) for n in range(SLICES)]
+    wins, plies = ([count / size for count in counts] for counts in zip(*slices, strict=True))
+    return {
+        "first_wins": mean(wins),
+        "first_wins_error": stdev(wins) / sqrt(SLICES),
+        "plies": mean(plies),
+        "plies_error": stdev(plies) / sqrt(SLICES),
+    }
+
+
+def losses(rules: Rules, optimal: OptimalPlayer, best: Any, name: str, games: int, threads: int) -> dict[str, Any]:
+    """What a player loses against `optimal` (compiled: `best`), mean of both orders: exact up to two pieces."""
+    start, player = Board.start(rules), PLAYERS[name]
+    if rules.pieces <= 2:
+        game = evaluate(rules, player, optimal, threads=threads)
+        first, second = game.first_wins(start), 1 - game.second_wins(start)
+        return {"loss": 0.5 - (first + second) / 2, "exact": True, "standard_error": 0.0}
+    other = compiled(player, rules, start)
+    one, two = played(other, best, start, games, threads), played(best, other, start, games, threads)
+    error = sqrt(one["first_wins_error"] ** 2 + two["first_wins_error"] ** 2) / 2
+    loss = 0.5 - (one["first_wins"] + 1 - two["first_wins"]) / 2
+    return {"loss": loss, "exact": False, "standard_error": error}
+
+
+def changed(printed: Database, database: Database) -> dict[str, Any]:
+    """In how many decisions of the printed rules the best move is another one; of all positions, or of a sample."""
+    positions = database.rules.positions
+    ids = np.arange(positions)
+    if positions > SAMPLE:
+        ids = np.random.default_rng(1).choice(positions, SAMPLE, replace=False)
+    decisions = differ = 0
+    for id in ids.tolist():
+        board = madn.unrank(id, printed.rules)
+        if board.winner is not None:
+            continue
+        here = Board(board.own, board.other, database.rules)
+        for roll in ROLLS:
+            if len(board.legal_moves(roll)) > 1:
+                decisions += 1
+                differ += printed.best_move(board, roll) != database.best_move(here, roll)
+    share = differ / max(decisions, 1)  # one piece has no choice
+    error = 0.0 if len(ids) == positions else sqrt(share * (1 - share) / decisions)
+    return {"decisions": decisions, "changed": differ, "share": share, "standard_error": error}
+
+
+def examined(rules: Rules, printed: Path, directory: Path, games: int, threads: int) -> dict[str, Any]:
+    """Everything about one game, whose database stays in `directory`."""
+    began = perf_counter()
+    found = madn.solve(rules, out=directory, threads=threads)
+    seconds = perf_counter() - began
+    with (
+        madn.open_database(directory, cache_bytes=CACHE_BYTES) as database,
+        madn.open_database(printed, cache_bytes=CACHE_BYTES) as other,
+    ):
+        optimal = OptimalPlayer(database)
+        best = compiled(optimal, rules, Board.start(rules))
+        length = played(best, best, Board.start(rules), games, threads)
+        return {
+            "rules": asdict(rules),
+            "start": found.start,
+            "smallest": found.min,
+            "smallest_board": str(found.min_board),
+            "largest": found.max,
+            "largest_board": str(found.max_board),
+            "sweeps": found.sweeps,
+            "residual": found.residual,
+            "seconds": round(seconds, 2),
+            "plies": length["plies"],
+            "plies_error": length["plies_error"],
+            "games": games,
+            "random": losses(rules, optimal, best, "random", games, threads),
+            "fpoc": losses(rules, optimal, best, "fpoc", games, threads),
+            "best_moves": changed(other, database),
+        }
+
+
+def table(games: list[dict[str, Any]]) -> str:
+    """The results as a table for docs/results.md; of games that are the same for one piece only the first."""
+    lines = [
+        "| pieces | house rules | start | smallest | largest | sweeps | plies | random loses | fpoc loses | changed |"
+    ]
+    lines.append("|" + "---|" * 10)
+    for game in games:
+        rules = game["rules"]
+        if rules["pieces"] == 1 and (rules["no_jumping"] or rules["must_capture"]):
+            continue
+        on = ", ".join(name.replace("_", " ") for name in HOUSE_RULES if rules[name]) or "none"
+        lost = [
+            f"{100 * found['loss']:.2f}" + ("" if found["exact"] else f" ± {100 * found['standard_error']:.2f}")
+            for found in (game["random"], game["fpoc"])
+        ]
+        values = [f"{100 * game[name]:.4f}" for name in ("start", "smallest", "largest")]
+        plies, changes = f"{game['plies']:.2f} ± {game['plies_error']:.2f}", f"{100 * game['best_moves']['share']:.2f}"
+        cells = [str(rules["pieces"]), on, *values, str(game["sweeps"]), plies, *lost, changes]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run it."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pieces", type=int, nargs="+", default=[1, 2, 3], help="sizes of the game (default 1 2 3)")
+    parser.add_argument("--games", type=int, default=200_000, help="games of a simulation (default 200,000)")
+    parser.add_argument("--threads", type=int, default=1, help="threads (default 1)")
+    parser.add_argument("--out", type=Path, help="file of results to complete")
+    parser.add_argument("--table", action="store_true", help="print what is in the file as a table; compute nothing")
+    chosen = parser.parse_args()
+    results: dict[str, Any] = {"hardware": hardware(), "games": []}
+    if chosen.out and chosen.out.exists():
+        results = json.loads(chosen.out.read_text(encoding="utf-8"))
+    if chosen.table:
+        print(table(results["games"]))
+        return
+    done = [game["rules"] for game in results["games"]]
+    for pieces in chosen.pieces:
+        with tempfile.TemporaryDirectory() as scratch:
+            printed = Path(scratch, "printed")
+            if any(asdict(rules) not in done for rules in combinations(pieces)):
+                madn.solve(Rules(pieces), out=printed, threads=chosen.threads)
+            for number, rules in enumerate(combinations(pieces)):
+                if asdict(rules) in done:
+                    continue
+                with tempfile.TemporaryDirectory(dir=scratch) as place:
+                    game = examined(rules, printed, Path(place, str(number)), chosen.games, chosen.threads)
+                results["games"].append(game)
+                if chosen.out:
+                    chosen.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+                else:
+                    print(json.dumps(game))
+
+
+if __name__ == "__main__":
+    main()
