@@ -33,18 +33,12 @@ if TYPE_CHECKING:
 
 __version__: str
 
-LAZY = {  # the module of each name, errors apart: nothing is imported before it is used
-    "Analysis": "madn.database",
-    "Board": "madn.board",
-    "Database": "madn.database",
-    "Move": "madn.board",
-    "Rules": "madn.rules",
-    "open_database": "madn.database",
-    "rank": "madn.ranking",
-    "rank_many": "madn.ranking",
-    "solve": "madn.solving",
-    "unrank": "madn.ranking",
-    "unrank_many": "madn.ranking",
+LAZY = {  # the names of each module, errors apart: nothing is imported before it is used
+    "board": ("Board", "Move"),
+    "database": ("Analysis", "Database", "open_database"),
+    "ranking": ("rank", "rank_many", "unrank", "unrank_many"),
+    "rules": ("Rules",),
+    "solving": ("solve",),
 }
 
 __all__ = [
@@ -92,7 +86,8 @@ def __getattr__(name: str) -> object:
     if name in {"board", "errors", "rules"}:
         return import_module(f"madn.{name}")
     if name in __all__:
-        globals()[name] = getattr(import_module(LAZY.get(name, "madn.errors")), name)
+        module = next((module for module, names in LAZY.items() if name in names), "errors")
+        globals()[name] = getattr(import_module(f"madn.{module}"), name)
         return globals()[name]
     raise AttributeError(f"module 'madn' has no attribute {name!r}")
 

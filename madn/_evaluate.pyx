@@ -13,8 +13,10 @@ from libc.math cimport fabs
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint32_t, uint64_t
 
 from madn._core cimport DIE, MAX_CHOICES, GameTables, OwnMove, facing, madn_popcount, own_moves, rolls_again
-from madn._machine cimport MOST_THREADS
+from madn._machine cimport checked_threads
 from madn._players cimport Chooser, CompiledPlayer, Values, choices, load, values_of
+
+from madn.ranges import check_range
 
 cdef enum:
     MOST_EXITS = 32
@@ -89,13 +91,13 @@ cdef class Evaluator:
             raise ValueError(f"the tables of a side of {n} states do not have its shape")
         if first[0] != 0 or not len(kind) == len(row) == len(end) == first[DIE * n]:
             raise ValueError(f"{len(kind)} kinds, {len(row)} rows and {len(end)} ends for {first[DIE * n]} moves")
-        _check_range("moves for a roll", np.diff(side.first), self.pieces + 1)
+        check_range("moves for a roll", np.diff(side.first), 0, self.pieces)
         for i in range(n):
             if madn_popcount(faced[i]) > self.pieces or turn[i, TOTAL] <= turn[i, AGAIN]:
                 raise ValueError(f"state {i}: not a state with a turn of this game")
-        _check_range("without", side.without, n)
-        _check_range("kind", side.kind, len(exits))
-        _check_range("end", side.end, 64)
+        check_range("without", side.without, 0, n - 1)
+        check_range("kind", side.kind, 0, len(exits) - 1)
+        check_range("end", side.end, 0, 63)
         if len(exits) > MOST_EXITS:
             raise ValueError(f"{len(exits)} finish zones after one, at most {MOST_EXITS} fit")
         t.masks, t.facing, t.without = &masks[0], &faced[0], &without[0, 0]
@@ -124,18 +126,14 @@ cdef class Evaluator:
         """
         cdef int64_t i
         cdef double most = 0
-        if not 0 <= begin <= end <= self.a.size or not 1 <= threads <= MOST_THREADS:
-            raise ValueError(f"rows {begin} to {end} of {self.a.size} on {threads} threads")
+        if not 0 <= begin <= end <= self.a.size:
+            raise ValueError(f"rows {begin} to {end} of {self.a.size}")
+        threads = checked_threads(threads)
         for i in prange(begin, end, num_threads=threads, schedule="dynamic", chunksize=4, nogil=True):
             self.change[i] = pass_row(&self.a, &self.b, &self.L, &self.R, self.pieces, i, examine)
         for i in range(begin, end):
             most = max(most, self.change[i])
         return most
-
-
-def _check_range(name, array, limit):
-    if array.size and not 0 <= array.min() <= array.max() < limit:
-        raise ValueError(f"{name}: {array.min()} to {array.max()}, expected 0 to {limit - 1}")
 
 
 cdef double pass_row(const Table* A, const Table* B, const Values* L, const Values* R, int P, int64_t a,
@@ -234,8 +232,9 @@ def fill(CompiledPlayer player not None, const uint64_t[::1] movers not None, co
     cdef const GameTables* game = &player.game.tables
     cdef const uint64_t[::1] states
     cdef int64_t i, n = len(movers)
-    if out.shape[0] != n or out.shape[1] != len(others) or not 1 <= threads <= MOST_THREADS or game.pieces > BITS:
-        raise ValueError(f"{out.shape[0]} x {out.shape[1]} sets for {n} x {len(others)} states, {threads} threads")
+    if out.shape[0] != n or out.shape[1] != len(others) or game.pieces > BITS:
+        raise ValueError(f"{out.shape[0]} x {out.shape[1]} sets for {n} x {len(others)} states")
+    threads = checked_threads(threads)
     for states in (movers, others):
         for i in range(len(states)):
             if states[i] >> (game.squares + game.pieces) or madn_popcount(states[i]) > game.pieces:

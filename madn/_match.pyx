@@ -7,7 +7,7 @@ from madn._core cimport (
     DIE, MAX_CHOICES, GameTables, OwnMove, Turn, finished, is_position, left_after, madn_high_product, madn_lowest,
     madn_popcount, own_moves, rolls_again, turn_of,
 )
-from madn._machine cimport MOST_THREADS
+from madn._machine cimport checked_threads
 from madn._players cimport Chooser, CompiledPlayer, choices
 
 cdef enum:
@@ -118,8 +118,9 @@ def play_many(CompiledPlayer first not None, CompiledPlayer second not None, uin
               uint64_t seed, int64_t begin, int64_t end, int threads):
     """Play the games begin..end-1 of a seed from an open board; return (games `first` won, plies)."""
     _check(first, second, own, other)
-    if not 0 <= begin <= end <= LAST or end - begin > AT_ONCE or not 1 <= threads <= MOST_THREADS:
-        raise ValueError(f"games {begin} to {end} on {threads} threads")
+    if not 0 <= begin <= end <= LAST or end - begin > AT_ONCE:
+        raise ValueError(f"games {begin} to {end} in one call")
+    threads = checked_threads(threads)
     cdef int64_t blocks = (end - begin + BLOCK - 1) // BLOCK, k, wins = 0, plies = 0
     cdef const Chooser* players[2]
     players[0], players[1] = &first.chooser, &second.chooser

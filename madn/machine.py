@@ -12,17 +12,15 @@ from typing import TypeVar
 from madn._machine import MAX_THREADS as MAX_THREADS
 from madn._machine import compiler as compiler
 from madn._machine import has_avx2 as has_avx2
-from madn._machine import max_threads
 from madn._machine import openmp as openmp
+from madn._machine import usable_threads as usable_threads
 from madn.errors import InvalidRulesError, ResourceError
 from madn.ranges import checked_int
 
+if sys.platform != "win32":
+    import fcntl
+
 Build = TypeVar("Build")
-
-
-def usable_threads() -> int:
-    """The processors this process may use, or OMP_NUM_THREADS; 1 in a build without OpenMP."""
-    return max_threads()
 
 
 def processors() -> int:
@@ -78,6 +76,22 @@ def flush(path: str | os.PathLike[str]) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def lock_directory(directory: str | os.PathLike[str]) -> int | None:
+    """Lock a directory until the descriptor that is returned is closed, however the process ends; None on Windows.
+
+    Raises BlockingIOError if another process has it.
+    """
+    if sys.platform == "win32":
+        return None
+    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise
+    return lock
 
 
 def fastest_build(builds: Mapping[str, Build]) -> str:

@@ -1,7 +1,10 @@
-"""The one check of what a user can give, in Python or as an option: a number and its range, or an object of a class."""
+"""The one check of what a user can give, in Python or as an option: a number and its range, or an object of a class.
+
+What modules give to kernels, arrays of numbers, is checked here too: a ValueError then is a mistake in a program.
+"""
 
 from operator import index
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from madn.errors import InvalidNumberError, InvalidTypeError, MadnError
 
@@ -42,6 +45,23 @@ def checked_type(name: str, value: object, kind: type[Kind]) -> Kind:
     if not isinstance(value, kind):
         raise InvalidTypeError(f"{name} must be {kind.__name__}, not {shown(value)}")
     return value
+
+
+def check_range(name: str, numbers: Any, low: int, high: int) -> None:
+    """Raise ValueError unless all numbers of an array are from `low` to `high`."""
+    import numpy as np  # which nothing else here needs
+
+    if np.size(numbers) and not (low <= np.min(numbers) and np.max(numbers) <= high):
+        raise ValueError(f"{name}: expected {low} to {high}, found {np.min(numbers)} to {np.max(numbers)}")
+
+
+def check_ascending(name: str, numbers: Any, last: int) -> None:
+    """Raise ValueError unless the numbers of an array ascend from 0 to `last`."""
+    import numpy as np
+
+    found = np.asarray(numbers)
+    if not len(found) or (found[0], found[-1]) != (0, last) or (found[1:] < found[:-1]).any():
+        raise ValueError(f"{name} does not ascend from 0 to {last}")
 
 
 def as_int(value: object) -> int | None:

@@ -148,7 +148,7 @@ def prepare(
     plan.check_memory()
     job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy))
     for path, encoder in job.encoders():
-        check_writable(path, task=whole_task(job.task(), encoder))
+        check_writable(path, whole_task(job.task(), encoder))
     check_room((path, size) for path, size in _room(plan, out, policy) if path is not None)
     return job
 
@@ -185,17 +185,12 @@ class Job:
     def _from_memory(self, report: Progress) -> Result:
         """Solve, then write the database."""
         share = 1.0 if self.out is None else SOLVING
+        rest = 1 - share
         solution = carry_out(self.plan, lambda fraction, text: report(share * fraction, text))
         result = self._result(solution)
         if self.out is not None:
-            rest = 1 - share
-            write_database(
-                self.out,
-                solution,
-                provenance(result),
-                lambda fraction, text: report(share + rest * fraction, text),
-                bits=self.plan.bits,
-            )
+            facts, bits = provenance(result), self.plan.bits
+            write_database(self.out, solution, facts, lambda part, text: report(share + rest * part, text), bits=bits)
         return result
 
     def _from_disk(self, report: Progress) -> Result:
@@ -275,13 +270,12 @@ class Job:
         plan = self.plan
         per_component = [{"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component]
         shared = {name: getattr(solution, name) for name in ("sweeps", "updates", "seconds", "win", "start")}
-        shared |= {name: getattr(plan, name) for name in ("rules", "positions", "components", "threads", "board")}
+        planned = ("rules", "positions", "components", "threads", "board", "method", "tolerance")
+        shared |= {name: getattr(plan, name) for name in planned}
         return Result(
             **shared,
             **solution.extremes(),
-            method=plan.method,
             representation=plan.representation.name,
-            tolerance=plan.tolerance,
             sweeps_per_component=per_component,
             census=asdict(solution.census) if solution.census else None,
             out=self.out,
@@ -290,19 +284,8 @@ class Job:
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
-    elsewhere = {
-        "pieces",
-        "squares",
-        "rules",
-        "positions",
-        "start",
-        "min",
-        "max",
-        "min_board",
-        "max_board",
-        "win",
-        "out",
-    }
+    elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out"}
+    elsewhere |= {"min", "max", "min_board", "max_board"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}
 

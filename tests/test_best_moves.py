@@ -309,7 +309,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
 
     refused("range of rows", end_row=n + 1)
     refused("range of rows", first_row=-1)
-    refused("range of rows", threads=0)
+    refused("threads must be", threads=0)
     refused("kinds", bases=[])
     refused("outside", start=it.start + 1_000_000)
     refused("outside", start=it.start - 1)
@@ -325,13 +325,15 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     refused("dtype", bases=[(it.L, it.R.astype(np.float64)), *it.bases[1:]])
     table = Captures.of(it.columns)
     fill = FILL_CAPTURES[kernel]
-    with pytest.raises(ValueError, match="no column"):
+    with pytest.raises(ValueError, match="captured: expected"):
         fill(it.L, it.R, it.start, it.rows.facing, *table, len(masks) - 1, 0, n, 1)
     with pytest.raises(ValueError, match="outside"):
         fill(it.L[:-200], it.R, it.start, it.rows.facing, *table, len(masks), 0, n, 1)
-    with pytest.raises(ValueError, match="each square"):
+    with pytest.raises(ValueError, match="ascend"):
         fill(it.L, it.R, it.start, it.rows.facing, table.first[::-1].copy(), *table[1:], len(masks), 0, n, 1)
+    held = table.first[-3]
+    few = table.first[:-2], table.holder[:held], table.captured[:held]
     with pytest.raises(ValueError, match="no list"):
-        fill(it.L, it.R, it.start, it.rows.facing, table.first[:-2], *table[1:], len(masks), 0, n, 1)
+        fill(it.L, it.R, it.start, it.rows.facing, *few, len(masks), 0, n, 1)
     choose: Any = CHOOSE[kernel]
     assert choose(*good[:8], 3, 3, *good[10:]) == (0, 0, 0, (-1, -1, -1, -1))

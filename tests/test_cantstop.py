@@ -575,7 +575,7 @@ def test_a_database_answers_as_the_solution_it_was_made_from(database: Path) -> 
     opened.verify()
     assert opened.game == game
     assert np.array_equal(
-        np.concatenate([opened.block(opened.file.table, k) for k in range(opened.totals()[0])]), solution.values[0]
+        np.concatenate([opened.block(opened.catalogue.table, k) for k in range(opened.totals()[0])]), solution.values[0]
     )
     assert opened.first_player == solution.first_player
     assert opened.provenance["components"] == game.components

@@ -130,7 +130,7 @@ def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
             make(*arguments).run(0, part.tables.strips, 1, False)
     sweeper = make(part.tables, L, R, row_exits, column_exits)
     for first, end, threads in ((-1, 1, 1), (0, part.tables.strips + 1, 1), (2, 2, 1), (0, 1, 0), (0, 1, 65536)):
-        with pytest.raises(ValueError, match="strips"):
+        with pytest.raises(ValueError, match=r"strips|threads"):
             sweeper.run(first, end, threads, False)
     for strip in (-1, part.tables.strips):
         with pytest.raises(ValueError, match="strip"):
@@ -177,7 +177,7 @@ def test_packing_refuses_what_does_not_fit() -> None:
     for wrong in (edges[3:], edges[:-9], edges[::-1].copy(), edges - 1):
         with pytest.raises(ValueError, match="ascend"):
             _packing.Tiles(rows.facing, wrong, columns.masks, columns.class_start, False, 1)
-    with pytest.raises(ValueError, match="0 threads"):
+    with pytest.raises(ValueError, match="threads must be"):
         _packing.Tiles(rows.facing, edges, columns.masks, columns.class_start, False, 0)
 
 

@@ -12,7 +12,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free
 
 from madn._core cimport DIE, madn_lowest
-from madn._machine cimport MOST_THREADS
+from madn._machine cimport checked_threads
+
+from madn.ranges import check_ascending, check_range
 
 cdef extern from "best_moves.h":
     enum:
@@ -60,12 +62,10 @@ def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, cons
     squares. `holder[square_first[q]:square_first[q + 1]]` are the columns that hold square q, `captured` what each is
     without that piece.
     """
-    cdef int64_t a, i, squares = square_first.shape[0] - 1, held = min(holder.shape[0], captured.shape[0])
-    if squares < 0 or square_first[0] < 0 or square_first[squares] > held or np.any(np.diff(square_first) < 0):
-        raise ValueError("not a list of columns for each square")
-    for i in range(held):
-        if not (0 <= holder[i] < columns and 0 <= captured[i] < columns):
-            raise ValueError("a capture leads to no column")
+    cdef int64_t a, squares = square_first.shape[0] - 1, held = min(holder.shape[0], captured.shape[0])
+    check_ascending("square_first", square_first, held)
+    check_range("holder", holder, 0, columns - 1)
+    check_range("captured", captured, 0, columns - 1)
     check_rows(start, facing, columns, first_row, end_row, min(L.shape[0], R.shape[0]), threads)
     for a in range(first_row, end_row):
         if facing[a] >> squares:
@@ -194,9 +194,9 @@ cdef int check_rows(const int64_t[::1] start, const uint64_t[::1] facing, int64_
                     int64_t end_row, int64_t size, int threads) except -1:
     """Raise ValueError unless all these rows are inside matrices of this size."""
     cdef int64_t a
-    if not 0 <= first_row <= end_row <= min(start.shape[0], facing.shape[0]) or columns < 0 \
-            or not 1 <= threads <= MOST_THREADS:
-        raise ValueError("not a range of rows, or no thread")
+    checked_threads(threads)
+    if not 0 <= first_row <= end_row <= min(start.shape[0], facing.shape[0]) or columns < 0:
+        raise ValueError("not a range of rows")
     for a in range(first_row, end_row):
         if not 0 <= start[a] <= size - columns:
             raise ValueError("a row is outside of its matrix")

@@ -3,7 +3,9 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
 
-from madn._machine cimport MOST_THREADS
+from madn._machine cimport checked_threads
+
+from madn.ranges import check_ascending, check_range
 
 ctypedef fused value_t:
     int32_t
@@ -28,9 +30,9 @@ def transpose(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[
     cdef int64_t block
     if stride == 0:
         stride = rows
-    if not 1 <= threads <= MOST_THREADS or not 0 <= rows < LARGEST or not 0 <= columns < LARGEST \
-            or rows * columns > matrix.shape[0]:
-        raise ValueError(f"{rows} times {columns} values of {matrix.shape[0]}, on {threads} threads")
+    threads = checked_threads(threads)
+    if not 0 <= rows < LARGEST or not 0 <= columns < LARGEST or rows * columns > matrix.shape[0]:
+        raise ValueError(f"{rows} times {columns} values of {matrix.shape[0]}")
     if rows > 0 and columns > 0 and not (first >= 0 and rows <= stride < LARGEST and
                                          first + (columns - 1) * stride + rows <= out.shape[0]):
         raise ValueError(f"{columns} rows, {stride} apart from {first} on, do not fit into {out.shape[0]} values")
@@ -51,26 +53,21 @@ cdef void transpose_block(const value_t[::1] matrix, int64_t rows, int64_t colum
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,
            value_t[::1] full_l, value_t[::1] full_r, int threads=1):
     """Make full square matrices of mirrored ones, which keep row a only from column first[a] on."""
-    cdef int64_t n = start.shape[0], a, size = min(L.shape[0], R.shape[0])
-    if not 1 <= threads <= MOST_THREADS or first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
-        raise ValueError(f"{n} rows, {first.shape[0]} first columns, {full_l.shape[0]} values, {threads} threads")
+    cdef int64_t n = start.shape[0], a, b, size = min(L.shape[0], R.shape[0])
+    threads = checked_threads(threads)
+    if first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
+        raise ValueError(f"{n} rows, {first.shape[0]} first columns, {full_l.shape[0]} values")
     for a in range(n):
         if not 0 <= first[a] <= a or a > 0 and first[a] < first[a - 1] or start[a] + first[a] < 0 \
                 or start[a] + n > size:
             raise ValueError(f"row {a} from column {first[a]} on is not inside the mirrored matrices")
     for a in prange(n, nogil=True, num_threads=threads, schedule="static"):
-        unfold_row(L, R, start, first[a], full_l, full_r, a, n)
-
-
-cdef void unfold_row(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, int64_t first,
-                     value_t[::1] full_l, value_t[::1] full_r, int64_t a, int64_t n) noexcept nogil:
-    cdef int64_t b
-    for b in range(first):
-        full_l[a * n + b] = -R[start[b] + a]
-        full_r[a * n + b] = -L[start[b] + a]
-    for b in range(first, n):
-        full_l[a * n + b] = L[start[a] + b]
-        full_r[a * n + b] = R[start[a] + b]
+        for b in range(first[a]):
+            full_l[a * n + b] = -R[start[b] + a]
+            full_r[a * n + b] = -L[start[b] + a]
+        for b in range(first[a], n):
+            full_l[a * n + b] = L[start[a] + b]
+            full_r[a * n + b] = R[start[a] + b]
 
 
 def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[::1] from_column,
@@ -87,18 +84,14 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
     cdef uint64_t squares
     if width < 1 or skip < 0:
         raise ValueError(f"{width} positions a row, of which {skip} are left out")
-    for j in range(columns.shape[0]):
-        if not 0 <= columns[j] < column_masks.shape[0]:
-            raise ValueError(f"there is no column {columns[j]}")
+    check_range("columns", columns, 0, column_masks.shape[0] - 1)
+    check_range("rows", rows, 0, min(from_column.shape[0], row_squares.shape[0]) - 1)
     with nogil:
         for i in range(skip // width, rows.shape[0]):
             if n == size:
                 break
             left = skip - i * width if skip > i * width else 0
             a = rows[i]
-            if not 0 <= a < min(from_column.shape[0], row_squares.shape[0]):
-                n = -1
-                break
             squares = row_squares[a]
             for j in range(columns.shape[0]):
                 b = columns[j]
@@ -141,12 +134,11 @@ def place_rows(const stored_t[::1] values, int64_t stride, const int32_t[::1] ro
     cdef int k
     if squares.shape[0] != rows.shape[0] or place.shape[0] != rows.shape[0] or masks.shape[0] != columns.shape[0]:
         raise ValueError("the tables of rows and columns do not fit")
-    if section.shape[0] < 1 or place.shape[1] != section.shape[0] - 1 or section[0] != 0 \
-            or section[section.shape[0] - 1] != columns.shape[0] or not 1 <= threads <= MOST_THREADS or stride < 0:
-        raise ValueError("the sections do not fit the columns")
-    for k in range(section.shape[0] - 1):
-        if section[k] > section[k + 1]:
-            raise ValueError("the sections do not ascend")
+    if place.shape[1] != section.shape[0] - 1 or stride < 0:
+        raise ValueError(f"{place.shape[1]} places of a row for {section.shape[0]} edges of sections, {stride} a row")
+    check_ascending("section", section, columns.shape[0])
+    check_range("place", place, 0, out.shape[0])
+    threads = checked_threads(threads)
     for j in range(columns.shape[0]):
         widest = max(widest, columns[j])
         if columns[j] < 0:
@@ -154,9 +146,6 @@ def place_rows(const stored_t[::1] values, int64_t stride, const int32_t[::1] ro
     for i in range(rows.shape[0]):
         if rows[i] < 0 or rows[i] * stride + widest >= values.shape[0]:
             raise ValueError(f"row {rows[i]} is outside of {values.shape[0]} values")
-        for k in range(place.shape[1]):
-            if place[i, k] < 0:
-                raise ValueError(f"row {rows[i]} has the place {place[i, k]}")
     for i in prange(rows.shape[0], nogil=True, num_threads=threads, schedule="dynamic"):
         for k in range(section.shape[0] - 1):
             place_section(&values[rows[i] * stride], squares[i], columns, masks, section[k], section[k + 1], out,

@@ -14,7 +14,6 @@ other files digests (`figures.py`). What a file says about another one is writte
 
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -22,15 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from madn.errors import CorruptBlockError, OutputError, PlanError, ResourceError
+from madn.machine import lock_directory
 from madn.solver.components import Component, Matrices, Solved
 from madn.solver.figures import damaged, read_figures, task_digest, write_figures
 from madn.solver.graph import Pair, exits, users
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling
-
-if sys.platform != "win32":
-    import fcntl
 
 FORMAT = 5
 TASK = "plan.json"
@@ -61,15 +58,12 @@ def scratch_directory(plan: Plan, databases: Mapping[str, Any] | None = None, co
         raise PlanError(f"{directory}: there is nothing to resume; without --resume the same command begins")
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = os.open(directory, os.O_RDONLY) if sys.platform != "win32" else None
+        lock = lock_directory(directory.resolve())
+    except BlockingIOError:
+        raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
     except OSError as error:
         raise OutputError(f"{directory}: not a directory for scratch files: {error.strerror}") from None
     try:
-        if lock is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
         yield Scratch(plan, directory, databases or {}, command)
     finally:
         if lock is not None:

@@ -30,7 +30,7 @@ from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Tiling, checksum
+from madn.solver.strips import StripFile, Tiling, checksum, slot_starts
 from madn.solver.tables import LANES, SweepTables
 
 
@@ -42,13 +42,8 @@ class RowWindow:
 
     def __init__(self, file: StripFile) -> None:
         self.file, self.tiling = file, file.tiling
-        side, columns = self.tiling.rows, self.tiling.columns
-        widths = [int(columns.size - columns.class_start[c]) for c in range(self.tiling.strips)]
-        room = max(int(size) * width for size, width in zip(np.diff(side.class_start), widths, strict=True))
-        self.start = np.zeros(side.size, np.int64)
-        for c, width in enumerate(widths):
-            a, end = side.class_start[c : c + 2]
-            self.start[a:end] = c % SLOTS * room + np.arange(end - a) * width - int(columns.class_start[c])
+        first = self.tiling.columns.class_start[: self.tiling.strips]
+        self.start, room = slot_starts(self.tiling.rows, self.tiling.columns, first, SLOTS)
         self.L, self.R = (np.zeros(SLOTS * room + LANES, file.dtype) for _ in range(2))
 
     def announce(self, strip: int) -> None:
@@ -139,7 +134,7 @@ class Streamed(Component):
 
     def strip_values(self) -> NDArray[np.int64]:
         """How many values each strip has."""
-        return 2 * np.array([self.tiling.dense_size(i) for i in range(self.strips)])
+        return 2 * np.diff(self.rows.class_start) * (self.columns.size - self.tiling.first_column.astype(np.int64))
 
     def begin(self) -> dict[str, Any] | None:
         """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
@@ -271,9 +266,7 @@ class Streamed(Component):
             values = np.fromfile(place, after_capture.dtype) if place.exists() else after_capture[:0]
             found, expected = checksum(values), state["after_capture"]
             if len(values) != len(after_capture) or found != expected:
-                sizes = (
-                    f"{len(after_capture)} values with checksum {expected:08x}, found {len(values)} with {found:08x}"
-                )
-                raise damaged(place, f"expected {sizes}")
+                wanted = f"{len(after_capture)} values with checksum {expected:08x}"
+                raise damaged(place, f"expected {wanted}, found {len(values)} with {found:08x}")
             after_capture[:] = values
         return dict(state)

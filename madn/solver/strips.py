@@ -6,7 +6,6 @@ import zlib
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,7 @@ class Tiling:
         )
         self.counts = self.tiles.counts
         self.strips, self.classes = self.counts.shape
+        self.first_column = columns.class_start[[self.first_class(i) for i in range(self.strips)]]  # of each strip
         lengths = 2 * self.counts + 1
         if self.mirrored:
             lengths[np.tril_indices(self.strips, -1)] = 0
@@ -43,22 +43,12 @@ class Tiling:
         """The first column class that is kept with a strip."""
         return strip if self.mirrored else 0
 
-    def dense_size(self, strip: int) -> int:
-        """The values of one matrix of a strip, slots that are no position included."""
-        first = self.columns.class_start[self.first_class(strip)]
-        return int(self.rows.class_start[strip + 1] - self.rows.class_start[strip]) * int(self.columns.size - first)
-
     def starts(self, slots: int) -> tuple[NDArray[np.int64], int]:
         """Where each row begins in an array that holds `slots` strips at a time, and the length of that array.
 
         Strip i is in slot i % slots; `start[a] + b` is the place of column b of row a.
         """
-        room = max(self.dense_size(i) for i in range(self.strips))
-        start = np.zeros(self.rows.size, np.int64)
-        for i in range(self.strips):
-            a, end = self.rows.class_start[i : i + 2]
-            first = int(self.columns.class_start[self.first_class(i)])
-            start[a:end] = i % slots * room + np.arange(end - a) * (self.columns.size - first) - first
+        start, room = slot_starts(self.rows, self.columns, self.first_column, slots)
         return start, slots * room
 
     def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Values) -> Values:
@@ -167,9 +157,7 @@ class StripFile:
     def __enter__(self) -> "StripFile":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _transfer(self, call: Any, view: memoryview, place: int) -> None:
@@ -180,6 +168,18 @@ class StripFile:
             if step == 0:
                 raise damaged(self.path, f"cut off at byte {place + done}, expected {place + len(view)} bytes")
             done += step
+
+
+def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> tuple[NDArray[np.int64], int]:
+    """Where each row begins if strips take turns in some slots, and how many values a slot has.
+
+    Strip i is in slot i % slots, with the columns from first[i] on; `start[a] + b` is the place of column b of row a.
+    """
+    widths = columns.size - first.astype(np.int64)
+    room = int((np.diff(rows.class_start) * widths).max())
+    strip = rows.pips.astype(np.int64)
+    number = np.arange(rows.size) - rows.class_start[strip]  # in its strip
+    return strip % slots * room + number * widths[strip] - first[strip], room
 
 
 def _checksums(raw: memoryview, edges: list[int]) -> list[int]:

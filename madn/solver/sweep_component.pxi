@@ -97,8 +97,9 @@ cdef class Sweeper:
         nothing, returns three extremes (six times the residual, least value, largest value), each as (value, row,
         column, column moves).
         """
-        if not 0 <= first < end <= self.t.strips or not 1 <= threads <= MOST_THREADS:
-            raise ValueError(f"strips {first} to {end} of {self.t.strips} on {threads} threads")
+        if not 0 <= first < end <= self.t.strips:
+            raise ValueError(f"strips {first} to {end} of {self.t.strips}")
+        threads = checked_threads(threads)
         rows = range(self.t.row_class[first], self.t.row_class[end])
         self.tables.check_columns(rows, self.t.exit_row, sizes(self.column_exits, self.L))
         if self.scratch is None or len(self.scratch) < threads:

@@ -30,7 +30,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from madn._core cimport DIE, madn_lowest, madn_popcount
-from madn._machine cimport MOST_THREADS
+from madn._machine cimport checked_threads
 
 cdef extern from "lanes.h":
     uint32_t overlaps(const uint64_t* squares, uint64_t mask) noexcept nogil

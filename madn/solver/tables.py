@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from madn.ranges import check_ascending, check_range
 from madn.rules import DIE, Turn
 from madn.solver.sides import Side
 
@@ -180,13 +181,14 @@ class SweepTables:
         ascending = {"row_class": n, "col_class": k, "group_class": classes, "boxed_group": boxed}
         ascending |= {"row_first": options, "col_first": column_options}
         for name, last in ascending.items():
-            _ascending(name, getattr(t, name), last)
-        ranges = {"need": (0, groups + 1), "slot": (0, self.ring), "row_pips": (0, classes if self.mirrored else STOP)}
-        ranges |= {"row_turn": (0, len(self.row_turns)), "col_turn": (0, self.turns)}
-        ranges |= {"boxed_state": (0, k), "boxed_with": (-1, k)}
-        ranges |= {"row_boxed": (-1, captured), "capture_class": (0, classes + 1)}
-        for name, (low, end) in ranges.items():
-            _inside(name, getattr(t, name), low, end)
+            check_ascending(name, getattr(t, name), last)
+        most_pips = classes - 1 if self.mirrored else STOP
+        ranges = {"need": (0, groups), "slot": (0, self.ring - 1), "row_pips": (0, most_pips)}
+        ranges |= {"row_turn": (0, len(self.row_turns) - 1), "col_turn": (0, self.turns - 1)}
+        ranges |= {"boxed_state": (0, k - 1), "boxed_with": (-1, k - 1)}
+        ranges |= {"row_boxed": (-1, captured - 1), "capture_class": (0, classes)}
+        for name, (low, high) in ranges.items():
+            check_range(name, getattr(t, name), low, high)
         if not np.array_equal(t.first_chunk, first_chunks(t.row_class)):
             raise ValueError(f"first_chunk does not cut the strips into chunks of at most {LANES} rows")
         if self.mirrored and (n != k or not np.array_equal(t.row_class, t.col_class)):
@@ -201,12 +203,12 @@ class SweepTables:
         lowest = t.col_class[t.row_pips].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
         from_column = np.repeat(lowest, np.diff(t.row_first))
         for first in (lowest, k):
-            _inside("start", t.start + first, 0, matrix - LANES + 1)
+            check_range("start", t.start + first, 0, matrix - LANES)
         for kind, size in enumerate((matrix, *row_exits)):
             there = t.row_kind == kind
             for first in (from_column[there], k):
-                _inside("row_offset", t.row_offset[there] + first, 0, size - LANES + 1)
-        _inside("col_offset", t.col_offset[t.col_kind == 0], 0, (self.ring - 1) * LANES + 1)
+                check_range("row_offset", t.row_offset[there] + first, 0, size - LANES)
+        check_range("col_offset", t.col_offset[t.col_kind == 0], 0, (self.ring - 1) * LANES)
         self._check_captures(t, captured)
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -227,7 +229,7 @@ class SweepTables:
         ends = np.flatnonzero(t.hold_state == STOP)
         if len(ends) != S or ends[-1] + 1 != len(t.hold_state) or (t.row_facing >> np.uint64(S)).any():
             raise ValueError("hold_state is not one list of columns for each square")
-        _inside("hold_state", t.hold_state[t.hold_state != STOP], 0, k)
+        check_range("hold_state", t.hold_state[t.hold_state != STOP], 0, k - 1)
         if ((np.diff(t.hold_state.astype(np.int64)) <= 0) & (t.hold_state[:-1] != STOP)).any():
             raise ValueError("the columns that hold a square do not ascend")
         begins = t.hold_group.reshape(S, -1)
@@ -240,11 +242,11 @@ class SweepTables:
         if (pieces > self.pieces).any():
             raise ValueError("a row has more pieces than the game")
         used = np.arange(self.pieces) < pieces
-        _inside("row_captured", t.row_captured.reshape(self.rows, -1)[used], 0, captured)
+        check_range("row_captured", t.row_captured.reshape(self.rows, -1)[used], 0, captured - 1)
         if self.mirrored and len(t.boxed_state) != captured:
             raise ValueError(f"{captured} rows have a piece in the box, but {len(t.boxed_state)} columns")
         for first in (t.col_class[t.capture_class], k):
-            _inside("capture_start", t.capture_start + first, 0, self.captures // 2 + 1)
+            check_range("capture_start", t.capture_start + first, 0, self.captures // 2)
 
     def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
         """Raise ValueError unless all column exits reach as far as these rows; their vectors begin with `first_row`."""
@@ -265,17 +267,7 @@ def _check_options(first: Int32, count: Int8, kind: Int8, exits: int) -> None:
         raise ValueError(f"the options of a state are not counted roll by roll, or are more than {MAX_OPTIONS}")
     if exits >= MAX_KINDS:
         raise ValueError(f"{exits} exits, not 0 to {MAX_KINDS - 1}")
-    _inside("the kind of an option", kind, 0, exits + 1)
-
-
-def _ascending(name: str, numbers: NDArray[Any], last: int) -> None:
-    if not len(numbers) or numbers[0] != 0 or numbers[-1] != last or (np.diff(numbers) < 0).any():
-        raise ValueError(f"{name} does not ascend from 0 to {last}")
-
-
-def _inside(name: str, numbers: NDArray[Any], low: int, end: int) -> None:
-    if len(numbers) and not low <= int(numbers.min()) <= int(numbers.max()) < end:
-        raise ValueError(f"{name} holds {numbers.min()} to {numbers.max()}, not {low} to {end - 1}")
+    check_range("the kind of an option", kind, 0, exits)
 
 
 def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:

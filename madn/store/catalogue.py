@@ -31,7 +31,6 @@ from madn.store.records import (
     CATALOGUE,
     BlockFile,
     BlockTable,
-    Catalogue,
     FrameTable,
     NamedBoard,
     StoredEncoding,
@@ -141,16 +140,13 @@ class CatalogueFile(ABC):
         return version
 
     def _checked_format(self) -> int:
-        version: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > self.schema.format:
-            raise FormatVersionError(
-                f"format {version} is too new, this madn reads up to {self.schema.format}; install a newer madn"
-            )
-        if version < self.schema.oldest_format:
-            raise FormatVersionError(
-                f"format {version} is too old, this madn reads from {self.schema.oldest_format} on; solve it again"
-            )
-        return version
+        found: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        oldest, newest = self.schema.oldest_format, self.schema.format
+        if found > newest:
+            raise FormatVersionError(f"format {found} is too new, this madn reads up to {newest}; install a newer madn")
+        if found < oldest:
+            raise FormatVersionError(f"format {found} is too old, this madn reads from {oldest} on; solve it again")
+        return found
 
     def _files(self) -> tuple[BlockFile, ...]:
         tail = f"files ORDER BY file LIMIT {MAX_FILES + 1}"
@@ -226,7 +222,7 @@ def check_ordinary(catalogue: Path) -> int:
 
 
 class LudoCatalogueFile(CatalogueFile):
-    """The catalogue of a database of Ludo."""
+    """The catalogue of a database of Ludo: its rules, profiles (with first IDs and sizes), encodings, named boards."""
 
     schema = LUDO
 
@@ -242,17 +238,10 @@ class LudoCatalogueFile(CatalogueFile):
         for board in boards:
             if not 0 <= board.win <= 1:
                 raise CorruptBlockError(f"named board {board.name!r}: value {board.win} is not a probability")
-        self.catalogue = Catalogue(
-            format=self.format,
-            rules=rules,
-            profiles=tuple((p1, f1, p2, f2) for _, p1, f1, p2, f2, _, _ in profiles),
-            first_ids=np.array([row[5] for row in profiles], np.int64),
-            sizes=np.array([row[6] for row in profiles], np.int64),
-            provenance=self.provenance,
-            encodings=self._encodings(),
-            files=self.files,
-            boards=tuple(sorted(boards, key=lambda board: board.name)),
-        )
+        self.rules, self.encodings = rules, self._encodings()
+        self.profiles = [(p1, f1, p2, f2) for _, p1, f1, p2, f2, _, _ in profiles]
+        self.first_ids, self.sizes = (np.array([row[column] for row in profiles], np.int64) for column in (5, 6))
+        self.boards = sorted(boards, key=lambda board: board.name)
 
     def _encodings(self) -> tuple[StoredEncoding, ...]:
         rows = self.rows("name, code, bits, zero, scale, max_error", "encodings", "tiifff")
@@ -275,11 +264,10 @@ class LudoCatalogueFile(CatalogueFile):
 
     def block_at(self, id: int) -> int | None:
         """The number of the last block that begins at a position ID or before it, in the same profile."""
-        first_ids = self.catalogue.first_ids
-        profile = int(np.searchsorted(first_ids, id, "right")) - 1
+        profile = int(np.searchsorted(self.first_ids, id, "right")) - 1
         query = "SELECT block FROM blocks WHERE profile = ? AND first_rank <= ? ORDER BY first_rank DESC LIMIT 1"
         with self.reading():
-            row = self.connection.execute(query, (profile, id - int(first_ids[profile]))).fetchone()
+            row = self.connection.execute(query, (profile, id - int(self.first_ids[profile]))).fetchone()
         return row[0] if row and type(row[0]) is int and row[0] >= 0 else None
 
     def blocks(self, first: int = 0, count: int = -1) -> BlockTable:
@@ -290,21 +278,20 @@ class LudoCatalogueFile(CatalogueFile):
             return self._table(first, list(zip(*rows, strict=True)) or [()] * 9)
 
     def _table(self, first: int, columns: list[Any]) -> BlockTable:
-        catalogue = self.catalogue
         block, profile, first_rank, count, file, offset, length = (np.array(c, np.int64) for c in columns[:7])
         check_numbers(block, first)
-        known = {stored.encoding.name: stored.encoding for stored in catalogue.encodings}
+        known = {stored.encoding.name: stored.encoding for stored in self.encodings}
         for at, name in enumerate(columns[7]):
             if name not in known:
                 raise CorruptBlockError(f"block {first + at}: encoding {name!r} is not in table encodings")
-        check_range("profile", profile, 0, len(catalogue.profiles) - 1, first)
+        check_range("profile", profile, 0, len(self.profiles) - 1, first)
         check_range("count", count, 1, MAX_BLOCK_POSITIONS, first)
-        check_range("first_rank", first_rank, 0, catalogue.sizes[profile] - count, first)
+        check_range("first_rank", first_rank, 0, self.sizes[profile] - count, first)
         table = BlockTable(
             first_block=first,
             profile=profile,
             first_rank=first_rank,
-            first_id=catalogue.first_ids[profile] + first_rank,
+            first_id=self.first_ids[profile] + first_rank,
             count=count,
             file=file,
             offset=offset,
@@ -313,19 +300,19 @@ class LudoCatalogueFile(CatalogueFile):
             digest=columns[8],
         )
         if len(table):
-            positions = int(catalogue.first_ids[-1] + catalogue.sizes[-1])
+            positions = int(self.first_ids[-1] + self.sizes[-1])
             check_range("first ID", table.first_id[1:], (table.first_id + count)[:-1], positions, first + 1)
         check_frames(self.files, table)
         return table
 
 
-def read_catalogue(directory: Path) -> tuple[Catalogue, BlockTable]:
-    """Read and check the whole catalogue of a database of Ludo, and that its frames fill its files."""
-    with LudoCatalogueFile(directory) as file:
-        table = file.blocks()
-        with file.reading():
-            check_filled(file.files, table)
-        return file.catalogue, table
+def read_catalogue(directory: Path) -> tuple[LudoCatalogueFile, BlockTable]:
+    """Read and check the whole catalogue of a database of Ludo, and that its frames fill its files; it is closed."""
+    with LudoCatalogueFile(directory) as catalogue:
+        table = catalogue.blocks()
+        with catalogue.reading():
+            check_filled(catalogue.files, table)
+        return catalogue, table
 
 
 def check_json(provenance: dict[str, Any]) -> None:

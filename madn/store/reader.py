@@ -77,15 +77,15 @@ class FrameReader(ABC):
         descriptor = _open_directory(self.directory)
         try:
             try:
-                self.file = self.catalogue_file(self.directory)
+                self.catalogue = self.catalogue_file(self.directory)
             except MadnError:
                 if _is_at(descriptor, self.directory):
                     raise
                 return False
-            self._files = tuple(_opened(self.directory, record, descriptor) for record in self.file.files)
+            self._files = tuple(_opened(self.directory, record, descriptor) for record in self.catalogue.files)
             self._sums_bytes = _size(self.directory / SUMS, descriptor)
             if not _is_at(descriptor, self.directory):
-                self.file.close()
+                self.catalogue.close()
                 return False
             return True
         finally:
@@ -138,7 +138,7 @@ class FrameReader(ABC):
         except OSError as error:
             raise self._damaged(table, at, f"cannot be read: {error.strerror}") from None
         if len(frame) != length:
-            name = self.file.files[number].name
+            name = self.catalogue.files[number].name
             raise self._damaged(table, at, f"expected {length} bytes at {offset} of {name}, found {len(frame)}")
         if (digest := frame_digest(frame)) != table.digest[at]:
             digests = f"catalogue says {one_line(table.digest[at])}, frame has {digest}"
@@ -150,11 +150,11 @@ class FrameReader(ABC):
 
     def totals(self) -> tuple[int, int]:
         """The number of blocks and the number of positions in them."""
-        return self.file.totals()
+        return self.catalogue.totals()
 
     def stored_bytes(self) -> int:
         """The bytes of all files of the database that are there."""
-        return self.file.bytes + self._sums_bytes + sum(getattr(file, "size", 0) for file in self._files)
+        return self.catalogue.bytes + self._sums_bytes + sum(getattr(file, "size", 0) for file in self._files)
 
     def check_open(self) -> None:
         """Raise `ClosedDatabaseError` if the database was closed."""
@@ -175,7 +175,7 @@ class FrameReader(ABC):
             self._files = ()
             self._cache.clear()
             self._cached_bytes = 0
-        self.file.close()
+        self.catalogue.close()
 
 
 def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader":
@@ -187,11 +187,10 @@ class BlockReader(FrameReader):
     """The values or best moves of a database of Ludo, by position ID."""
 
     catalogue_file = LudoCatalogueFile
-    file: LudoCatalogueFile
+    catalogue: LudoCatalogueFile
 
     def __init__(self, directory: Path, cache_bytes: int = CACHE_BYTES) -> None:
         super().__init__(directory, cache_bytes)
-        self.catalogue = self.file.catalogue
         self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
         self.game = Game(self.catalogue.rules)
         self._tables: tuple[list[int], list[BlockTable]] = [], []  # their first IDs, ascending, and themselves
@@ -247,10 +246,10 @@ class BlockReader(FrameReader):
 
     def _load_table(self, id: int) -> None:
         """Read the rows of the catalogue around the block that holds a position ID, if one does."""
-        block = self.file.block_at(id)
+        block = self.catalogue.block_at(id)
         if block is None:
             return
-        table = self.file.blocks(block - block % TABLE_BLOCKS, TABLE_BLOCKS)
+        table = self.catalogue.blocks(block - block % TABLE_BLOCKS, TABLE_BLOCKS)
         first = table.first_ids[0]
         with self._lock:
             starts, tables = self._tables

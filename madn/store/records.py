@@ -93,21 +93,6 @@ class BlockTable(FrameTable):
         object.__setattr__(self, "counts", self.count.tolist())
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
-    """What `catalogue.sqlite` says apart from its blocks, checked."""
-
-    format: int
-    rules: Rules
-    profiles: tuple[tuple[int, int, int, int], ...]
-    first_ids: NDArray[np.int64]  # of the profiles
-    sizes: NDArray[np.int64]  # positions of the profiles
-    provenance: dict[str, Any]
-    encodings: tuple[StoredEncoding, ...]
-    files: tuple[BlockFile, ...]
-    boards: tuple[NamedBoard, ...]
-
-
 def rules_rows(rules: Rules) -> list[dict[str, Any]]:
     """The rows of `rules`. A house rule that is off has none: a version that does not know it reads the database."""
     return [

@@ -20,13 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from madn.errors import CorruptBlockError, MadnError, OutputError, ResourceError
-from madn.machine import flush, free_disk
+from madn.machine import flush, free_disk, lock_directory
 from madn.store.catalogue import is_catalogue
 from madn.store.journal import Journal
 from madn.store.records import CATALOGUE, SUMS
-
-if sys.platform != "win32":
-    import fcntl
 
 JOURNAL = "journal"  # what is done so far; not part of a database
 VALUES = re.compile(r"values-[0-9]{4,}\.madn")
@@ -34,11 +31,10 @@ OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
 Task = Mapping[str, Any]
 
 
-def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0, task: Task | None = None) -> None:
-    """Raise if a database of `disk_bytes` cannot be written at `path`; work that was begun there is left alone.
+def check_writable(path: str | os.PathLike[str], task: Task | None = None) -> None:
+    """Raise `OutputError` if a database cannot be written at `path`, or if there is unfinished work of another task.
 
-    `OutputError` if the path cannot be used, or if there is unfinished work of another task; `ResourceError` if the
-    disk has too little room.
+    Work that was begun there is left alone.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -53,7 +49,6 @@ def check_writable(path: str | os.PathLike[str], disk_bytes: int = 0, task: Task
         raise
     except (OSError, ValueError) as error:
         raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
-    check_room([(path, disk_bytes)])
 
 
 def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
@@ -64,7 +59,7 @@ def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
     wanted: dict[int, tuple[list[str], int, int]] = {}
     for path, size in needs:
         target = Path(os.path.realpath(path))
-        present = sum(_bytes_in(directory) for directory in (target, _part_of(target)))
+        present = sum(bytes_in(directory) for directory in (target, _part_of(target)))
         disk = next(directory for directory in (target, *target.parents) if directory.exists())
         names, total, free = wanted.get(disk.stat().st_dev, ([], 0, free_disk(disk)))
         wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - present), free
@@ -83,7 +78,8 @@ def published(path: str | os.PathLike[str]) -> bool:
     return True
 
 
-def _bytes_in(directory: Path) -> int:
+def bytes_in(directory: Path) -> int:
+    """The bytes of all files in a directory."""
     try:
         return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
     except OSError:
@@ -215,15 +211,10 @@ class Workplace:
 
 def _lock(directory: Path) -> int | None:
     """Lock a directory for this process (None on Windows); `OutputError` if another process has it."""
-    if sys.platform == "win32":
-        return None
-    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return lock_directory(directory)
     except BlockingIOError:
-        os.close(lock)
         raise OutputError(f"{directory}: another process is writing here") from None
-    return lock
 
 
 def check_replaceable(target: Path) -> None:

@@ -58,8 +58,6 @@ class Served:
             self.version = hashlib.sha256(encoded([info, database.digests])).hexdigest()[:12]
             for named in info["boards"].values():
                 self.board(named["board"])
-                if not 0 <= named["win"] <= 1:
-                    raise ValueError(f"{named['win']} is no probability")
         except ValueError as error:  # InvalidBoardError is one
             raise CorruptBlockError(f"{database.path}: the catalogue cannot be served: {error}") from None
         if not "".join(info["boards"]).isprintable():

@@ -6,6 +6,7 @@ what is not JSON, or give a number that is no probability.
 
 import json
 import math
+import resource
 import shutil
 import stat
 from pathlib import Path
@@ -31,12 +32,15 @@ def forged(case: Case) -> None:
     for _ in range(case.chosen((1, 1, 1, 2))):
         forgeries = [forge for forge in FORGERIES if kind != "cantstop" or forge not in OF_LUDO]
         forge = case.chosen(forgeries)
+        resource.setrlimit(resource.RLIMIT_AS, (8 << 30, resource.RLIM_INFINITY))  # an endless table has no end here
         try:
             what = forge(case.rng, directory)
         except Exception as error:  # two forgeries may not fit together
-            what = f"{forge.__name__} was not possible: {error}"
+            what = f"{forge.__name__} was not possible: {error!r}"
         else:
             must_fail |= forge in (forge_values, forge_residual) and kind != "policy"
+        finally:
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         case.log(what)
         case.count(forge.__name__.removeprefix("forge_").replace("_", " "))
         if forge is forge_file:
@@ -171,7 +175,7 @@ def _check_error(error: Exception) -> None:
 
 def _serve(case: Case) -> None:
     """Serve it, and ask the server everything."""
-    server = Server(case, ["db"], memory=MEMORY)
+    server = Server(case, ["db"], memory=MEMORY, damaged=True)
     case.count("servers")
     if server.port is None:
         check_message(judged(server.child.end()))

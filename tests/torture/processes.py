@@ -89,11 +89,15 @@ class Child:
             self.poll(10)
             raise BrokenError("hangs", f"{self.what} did not end within {limit:.0f} s{self._said()}")
         assert self._status is not None
-        out, err = ((self.stem.with_suffix(s)).read_text(errors="surrogateescape") for s in (".out", ".err"))
-        return Ended(self.what, self._status, out, err, self.sent)
+        return Ended(self.what, self._status, self._written(".out"), self._written(".err"), self.sent)
+
+    def _written(self, suffix: str) -> str:
+        """What it wrote; nothing if it was killed before it could open its files."""
+        path = self.stem.with_suffix(suffix)
+        return path.read_text(errors="surrogateescape") if path.exists() else ""
 
     def _said(self) -> str:
-        err = self.stem.with_suffix(".err").read_text(errors="replace")
+        err = self._written(".err")
         return f"; it said {err[-300:]!r}" if err else ""
 
 

@@ -1,7 +1,6 @@
 """The process that runs cases, one after the other."""
 
 import os
-import resource
 import shutil
 import signal
 import time
@@ -13,13 +12,11 @@ from torture.groups import GROUPS
 from torture.processes import end_all
 
 CASE_SECONDS = 300
-MEMORY = 8 << 30
 
 
 def prepare() -> None:
     """Import in a process that runs cases what its forks need."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))  # forging may not end either
     import madn.cli
     import madn.games.cantstop
     import madn.solver

@@ -3,7 +3,7 @@
 # A half is a component with a player to move: he has the squares x, the waiting player has y. Its partner is the same
 # component with the other player to move. Halves are listed by (role, split, structure), called a row, and by y.
 
-from madn.games.cantstop._turns import check_range
+from madn.ranges import check_ascending, check_range
 
 cdef enum:
     LISTED = 1 << 24         # pairs of placements that are worth several threads
@@ -69,9 +69,8 @@ cdef class Halves:
             check_range("mirror", self.mirror, 0, placements - 1)
             kept = np.minimum(kept, self.mirror)
         check_range("row of a placement that is kept", np.asarray(self.row)[kept], 0, structures - 1)
-        if np.size(self.total) < 2 or self.total[0] != 0 or self.total[self.total.shape[0] - 1] != placements:
-            raise ValueError(f"total: expected numbers from 0 to {placements}, found {np.asarray(self.total)}")
-        check_range("steps of total", np.diff(self.total), 0, placements)
+        check_number("number of placements", placements, 1, MOST_HALVES)
+        check_ascending("total", self.total, placements)
         check_number("cells", self.cells, structures * placements, size)
         check_number("place", self.place, 0, size - self.shift.shape[0] * self.cells)
         low, high = self.turns.reach(kinds)

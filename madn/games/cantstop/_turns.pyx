@@ -14,6 +14,8 @@ from libc.string cimport memcmp, memcpy, memset
 
 from madn._machine cimport check_number, check_shape, checked_threads
 
+from madn.ranges import check_range
+
 include "_moves.pxi"
 
 
@@ -89,12 +91,6 @@ cdef int64_t build(const BoardTable* b, const int8_t* left, int64_t* first, uint
         return NO_MEMORY
     memcpy(program[0], scratch, at * sizeof(uint16_t))
     return at
-
-
-def check_range(name, values, low, high):
-    """Raise ValueError unless all of the values are from `low` to `high`."""
-    if np.size(values) and not (low <= np.min(values) and np.max(values) <= high):
-        raise ValueError(f"{name}: expected {low} to {high}, found {np.min(values)} to {np.max(values)}")
 
 
 cdef int fill(BoardTable* b, list rolls, sets, lengths, places, bonus) except -1:

@@ -26,7 +26,6 @@ class Placements:
         squares = np.indices(lengths, np.int8).reshape(len(lengths), -1).T
         totals = squares.sum(1, dtype=np.int64)
         order = np.argsort(totals, kind="stable")
-        self.mask = mask
         self.squares: Array = np.ascontiguousarray(squares[order])
         self.rank: Array = np.empty(len(order), np.int32)  # of a placement numbered in mixed radix
         self.rank[order] = np.arange(len(order), dtype=np.int32)

@@ -146,22 +146,22 @@ class Database(FrameReader, Source):
     """The values of a solved game on disk. Threads may share it."""
 
     catalogue_file = Catalogue
-    file: Catalogue
+    catalogue: Catalogue
 
     @property
     def game(self) -> CantStop:
         """The rules of the game."""
-        return self.file.game
+        return self.catalogue.game
 
     @property
     def provenance(self) -> dict[str, Any]:
         """How the values were made."""
-        return self.file.provenance
+        return self.catalogue.provenance
 
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
         """The chance of the player to move; see `Source`."""
-        block, place = divmod(self.file.numbering.index(own, other, lost), BLOCK)
-        return float(self.block(self.file.table, block)[place])
+        block, place = divmod(self.catalogue.numbering.index(own, other, lost), BLOCK)
+        return float(self.block(self.catalogue.table, block)[place])
 
     def decode(self, table: FrameTable, at: int, frame: bytes) -> Array:
         """The values of a block."""
@@ -175,9 +175,9 @@ class Database(FrameReader, Source):
             "rules": asdict(self.game),
             "components": self.game.components,
             "positions": self.game.positions,
-            "blocks": len(self.file.table),
+            "blocks": len(self.catalogue.table),
             "bytes": self.stored_bytes(),
-            "format": self.file.format,
+            "format": self.catalogue.format,
             "values": "float64",
             "first_player": self.first_player,
             "provenance": self.provenance,
@@ -185,5 +185,5 @@ class Database(FrameReader, Source):
 
     def verify(self) -> None:
         """Read every block; raises `CorruptBlockError` for the first that is damaged."""
-        for at in range(len(self.file.table)):
-            self.block(self.file.table, at)
+        for at in range(len(self.catalogue.table)):
+            self.block(self.catalogue.table, at)
