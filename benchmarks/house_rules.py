@@ -1,19 +1,19 @@
 """What house rules do to the game: every combination solved, played and compared with the printed rules.
 
 Prints one JSON object for each size of the game as soon as it is there, or writes all to a file with --out; what is in
-the file already is not computed again. Databases are written below a temporary directory and removed.
+the file already is not computed again. Games that differ in their start only have one solution. Databases are written
+below a temporary directory and removed.
 """
 
 import argparse
 import json
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 from math import sqrt
 from pathlib import Path
 from statistics import mean, stdev
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from madn.evaluate import evaluate
 from madn.match import compiled
 from madn.players import PLAYERS, OptimalPlayer
 from madn.rules import HOUSE_RULES, ROLLS
+from madn.solving import Result
 
 SLICES = 10  # of the games: their spread gives the standard errors
 CACHE_BYTES = 1 << 30  # a sample of positions reads from all blocks
@@ -51,14 +52,14 @@ def played(first: Any, second: Any, start: Board, games: int, threads: int) -> d
     }
 
 
-def losses(rules: Rules, optimal: OptimalPlayer, best: Any, name: str, games: int, threads: int) -> dict[str, Any]:
+def losses(start: Board, optimal: OptimalPlayer, best: Any, name: str, games: int, threads: int) -> dict[str, Any]:
     """What a player loses against `optimal` (compiled: `best`), mean of both orders: exact up to two pieces."""
-    start, player = Board.start(rules), PLAYERS[name]
+    rules, player = start.rules, PLAYERS[name]
     if rules.pieces <= 2:
         game = evaluate(rules, player, optimal, threads=threads)
         first, second = game.first_wins(start), 1 - game.second_wins(start)
         return {"loss": 0.5 - (first + second) / 2, "exact": True, "standard_error": 0.0}
-    other = compiled(player, rules, start)
+    other = compiled(player, rules)
     one, two = played(other, best, start, games, threads), played(best, other, start, games, threads)
     error = sqrt(one["first_wins_error"] ** 2 + two["first_wins_error"] ** 2) / 2
     loss = 0.5 - (one["first_wins"] + 1 - two["first_wins"]) / 2
@@ -86,35 +87,36 @@ def changed(printed: Database, database: Database) -> dict[str, Any]:
     return {"decisions": decisions, "changed": differ, "share": share, "standard_error": error}
 
 
-def examined(rules: Rules, printed: Path, directory: Path, games: int, threads: int) -> dict[str, Any]:
-    """Everything about one game, whose database stays in `directory`."""
-    began = perf_counter()
-    found = madn.solve(rules, out=directory, threads=threads)
-    seconds = perf_counter() - began
+def examined(solved: Result, printed: Path, wanted: list[Rules], games: int, threads: int) -> Iterator[dict[str, Any]]:
+    """Everything about games that differ in their start only: as many of them as are `wanted`."""
+    rules = solved.rules
     with (
-        madn.open_database(directory, cache_bytes=CACHE_BYTES) as database,
+        madn.open_database(solved.out, cache_bytes=CACHE_BYTES) as database,
         madn.open_database(printed, cache_bytes=CACHE_BYTES) as other,
     ):
         optimal = OptimalPlayer(database)
-        best = compiled(optimal, rules, Board.start(rules))
-        length = played(best, best, Board.start(rules), games, threads)
-        return {
-            "rules": asdict(rules),
-            "start": found.start,
-            "smallest": found.min,
-            "smallest_board": str(found.min_board),
-            "largest": found.max,
-            "largest_board": str(found.max_board),
-            "sweeps": found.sweeps,
-            "residual": found.residual,
-            "seconds": round(seconds, 2),
-            "plies": length["plies"],
-            "plies_error": length["plies_error"],
-            "games": games,
-            "random": losses(rules, optimal, best, "random", games, threads),
-            "fpoc": losses(rules, optimal, best, "fpoc", games, threads),
-            "best_moves": changed(other, database),
-        }
+        best = compiled(optimal, rules)
+        changes = changed(other, database)
+        for game in wanted:
+            start = Board.parse(str(Board.start(game)), rules)
+            length = played(best, best, start, games, threads)
+            yield {
+                "rules": asdict(game),
+                "start": database.win(start),
+                "smallest": solved.min,
+                "smallest_board": str(solved.min_board),
+                "largest": solved.max,
+                "largest_board": str(solved.max_board),
+                "sweeps": solved.sweeps,
+                "residual": solved.residual,
+                "seconds": solved.seconds,
+                "plies": length["plies"],
+                "plies_error": length["plies_error"],
+                "games": games,
+                "random": losses(start, optimal, best, "random", games, threads),
+                "fpoc": losses(start, optimal, best, "fpoc", games, threads),
+                "best_moves": changes,
+            }
 
 
 def table(games: list[dict[str, Any]]) -> str:
@@ -154,22 +156,25 @@ def main() -> None:
     if chosen.table:
         print(table(results["games"]))
         return
-    done = [game["rules"] for game in results["games"]]
     for pieces in chosen.pieces:
+        done = [game["rules"] for game in results["games"]]
+        missing = [rules for rules in combinations(pieces) if asdict(rules) not in done]
         with tempfile.TemporaryDirectory() as scratch:
             printed = Path(scratch, "printed")
-            if any(asdict(rules) not in done for rules in combinations(pieces)):
+            if missing:
                 madn.solve(Rules(pieces), out=printed, threads=chosen.threads)
-            for number, rules in enumerate(combinations(pieces)):
-                if asdict(rules) in done:
-                    continue
+            for rules in dict.fromkeys(replace(rules, start_in_box=False) for rules in missing):
+                wanted = [game for game in missing if replace(game, start_in_box=False) == rules]
                 with tempfile.TemporaryDirectory(dir=scratch) as place:
-                    game = examined(rules, printed, Path(place, str(number)), chosen.games, chosen.threads)
-                results["games"].append(game)
-                if chosen.out:
-                    chosen.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-                else:
-                    print(json.dumps(game))
+                    solved = madn.solve(rules, out=Path(place, "db"), threads=chosen.threads)
+                    for game in examined(solved, printed, wanted, chosen.games, chosen.threads):
+                        results["games"] = sorted(
+                            [*results["games"], game], key=lambda one: list(one["rules"].values())
+                        )
+                        if chosen.out:
+                            chosen.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+                        else:
+                            print(json.dumps(game), flush=True)
 
 
 if __name__ == "__main__":

@@ -78,21 +78,26 @@ class Rules:
         """The game with all house rules, as most families play it."""
         return cls(pieces, squares, **dict.fromkeys(HOUSE_RULES, True))
 
+    @property
+    def house_rules(self) -> tuple[str, ...]:
+        """The names of the house rules that are on."""
+        return tuple(rule.name for rule in fields(self) if getattr(self, rule.name) is True)
+
     def __str__(self) -> str:
         """The game in words: the sizes, then the house rules that are on. "2 pieces, 40 squares"."""
         words = [f"{self.pieces} {'piece' if self.pieces == 1 else 'pieces'}", f"{self.squares} squares"]
-        words += [name.replace("_", " ") for name in HOUSE_RULES if getattr(self, name)]
+        words += [name.replace("_", " ") for name in self.house_rules]
         return ", ".join(words)
 
     @property
     def options(self) -> str:
         """The options of a command that name these rules: "--pieces 2 --squares 40 --three-rolls"."""
-        on = [f"--{name.replace('_', '-')}" for name in HOUSE_RULES if getattr(self, name)]
+        on = [f"--{name.replace('_', '-')}" for name in self.house_rules]
         words = ["--house"] if len(on) == len(HOUSE_RULES) else on
         return " ".join([f"--pieces {self.pieces} --squares {self.squares}", *words])
 
     def __repr__(self) -> str:
-        on = "".join(f", {name}=True" for name in HOUSE_RULES if getattr(self, name))
+        on = "".join(f", {name}=True" for name in self.house_rules)
         return f"Rules(pieces={self.pieces}, squares={self.squares}{on})"
 
     @property

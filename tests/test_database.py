@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -251,7 +251,7 @@ def test_positions_that_are_not_stored_are_missing(tmp_path: Path) -> None:
 
 def test_info(db: Database) -> None:
     info = db.info()
-    assert info["rules"] == {"pieces": 1, "squares": 8}
+    assert info["rules"] == asdict(TINY)
     assert info["positions"] == TINY.positions
     assert info["format"] == 1
     assert info["provenance"] == {"method": "plain", "seconds": 0.5}

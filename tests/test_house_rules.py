@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import reference_solver
+from disk import values_of
 from strategies import all_boards
 
 import madn
@@ -16,8 +17,10 @@ from madn.errors import InvalidRulesError, MissingBlockError, RulesMismatchError
 from madn.evaluate import evaluate
 from madn.match import compiled, play_game, simulate
 from madn.players import PLAYERS, OptimalPlayer
-from madn.record import write_record
+from madn.record import read_record, write_record
+from madn.review import analyse_game
 from madn.rules import HOUSE_RULES, ROLLS
+from madn.solver import make_plan, solve
 from madn.store import compress_database, verify_database
 
 COMBINATIONS = [dict(zip(HOUSE_RULES, chosen, strict=True)) for chosen in product((False, True), repeat=4)]
@@ -40,6 +43,20 @@ def test_the_start_is_in_the_box() -> None:
     assert str(Board.start(Rules.house())) == "b/b"
     assert str(Board.start(Rules(3, start_in_box=True))) == "b/b"
     assert str(Board.start(Rules(3))) == "0/0"
+
+
+def test_the_start_changes_no_value() -> None:
+    for chosen in COMBINATIONS:
+        if not chosen["start_in_box"]:
+            one, two = (
+                solve(make_plan(Rules(2, 8, **chosen | {"start_in_box": boxed}), threads=1)) for boxed in (False, True)
+            )
+            values = values_of(one)
+            assert (values == values_of(two)).all()
+            assert (one.start, two.start) == (
+                values[madn.rank(Board.start(one.rules))],
+                values[madn.rank(Board.start(two.rules))],
+            )
 
 
 def test_three_rolls_for_a_six() -> None:
@@ -179,7 +196,15 @@ def test_other_rules_are_refused_with_both_named(rule: str, tmp_path: Path, caps
         assert f'"{rule}": true' in out
     assert main(["analyse-game", game, "--db", db]) == 2
     assert capsys.readouterr().err == f"madn: the game is for {printed}; {db} holds {house}\n"
-    assert main(["win", db, "--json", str(Board.start(house))]) == 0
+    write_record(play_game(PLAYERS["fpoc"], PLAYERS["random"], Board.start(house), 5), game)
+    with madn.open_database(db) as database:
+        review = analyse_game(read_record(game), database)
+    assert review.record.rules == house
+    assert review.start + review.first.luck - review.first.cost - review.second.luck + review.second.cost == (
+        pytest.approx(review.end, abs=1e-9)
+    )
+    assert main(["analyse-game", game, "--db", db]) == 0
+    assert f"1 piece, 8 squares, {words}: fpoc against random" in capsys.readouterr().out
     assert main(["info", db, "--json"]) == 0
     assert f'"{rule}": true' in capsys.readouterr().out
 

@@ -96,8 +96,9 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     `bases` are the matrices (L, R) by kind, the component itself first. Row a has for roll r the options
     first[6a + r - 1] to first[6a + r] - 1; option o leads to what begins at offset[o] of the R of its kind, after a 6
     of the L. `lands` is None, or for each option the square that it lands on, as a bit in the numbers of the columns'
-    `masks`: then captures are a duty. The last legal option within `tie` of the best is chosen: words[(a - first_row) * columns + b] has 2 bits for
-    each roll, those of roll 1 lowest, 0 where there is at most one option or no position.
+    `masks`: then captures are a duty. The last legal option within `tie` of the best is chosen:
+    words[(a - first_row) * columns + b] has 2 bits for each roll, those of roll 1 lowest, 0 where there is at most one
+    option or no position.
 
     Returns, in stored units and over the positions only: the number of decisions, in how many no other option is within
     the tie of the best, the sum of all margins (best less second-best), and the largest margin as (value, row, column,

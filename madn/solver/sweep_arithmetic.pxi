@@ -56,7 +56,7 @@ cdef inline void options(const int32_t* first, const int8_t* count, const int8_t
 
 cdef inline void expected(const value_t** option, const int8_t* count, const uint64_t* lands, const uint64_t* squares,
                           int64_t shift, value_t* out) noexcept nogil:
-    """What a side expects from the rolls it can use, added up, in every lane; `lands` is NULL without a duty to capture."""
+    """What a side expects from the rolls it can use, in every lane; `lands` is NULL without a duty to capture."""
     if lands == NULL:
         if value_t is int32_t:
             best_total_i(option, count, shift, out)
