@@ -311,6 +311,7 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
     refused("range of rows", first_row=-1)
     refused("threads must be", threads=0)
     refused("kinds", bases=[])
+    refused("unpack", bases=[(), *it.bases[1:]])
     refused("outside", start=it.start + 1_000_000)
     refused("outside", start=it.start - 1)
     refused("squares for", lands=np.zeros(3, np.uint64))

@@ -109,10 +109,11 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
     cdef bint wide
     if not 0 < len(bases) <= MAX_KINDS:
         raise ValueError("no matrices, or more kinds than a side can move to")
-    wide = bases[0][0].dtype == np.float64
+    sizes = np.array([[len(left), len(right)] for left, right in bases], np.int64)    # refuses what is no pair
+    values, _ = bases[0]
+    wide = values.dtype == np.float64
     if not 0 <= tie < 1 << 30 or not (wide or tie == <int32_t>tie):
         raise ValueError("the tie is not a number of stored units")
-    sizes = np.array([[len(matrix) for matrix in pair] for pair in bases], np.int64)
     check_rows(start, facing, columns, first_row, end_row, sizes[0].min(), threads)
     check_options(first, kind, offset, columns, first_row, end_row, sizes)
     if lands is not None and lands.shape[0] != offset.shape[0]:
