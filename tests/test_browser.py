@@ -376,6 +376,14 @@ def play_to_the_end(page: Page) -> None:
     }""")
 
 
+def downloaded(page: Page, directory: Path) -> str:
+    """The record of the game that is on the page."""
+    with page.expect_download() as download:
+        page.click("#download")
+    download.value.save_as(directory / "game.txt")
+    return (directory / "game.txt").read_text(encoding="utf-8")
+
+
 def test_a_whole_game_its_errors_luck_and_record(visit: Open, db: Any, tmp_path: Path) -> None:
     page = visit()
     page.click("#play-tab")
@@ -383,10 +391,7 @@ def test_a_whole_game_its_errors_luck_and_record(visit: Open, db: Any, tmp_path:
     page.select_option("#first", "them")
     page.click("#new button")
     play_to_the_end(page)
-    with page.expect_download() as download:
-        page.click("#download")
-    download.value.save_as(tmp_path / "game.txt")
-    text = (tmp_path / "game.txt").read_text(encoding="utf-8")
+    text = downloaded(page, tmp_path)
     record = parse_record(text)
     assert str(record) == text
     assert (record.first, record.second, record.start) == ("fpoc", "human", Board.start(RULES))
@@ -437,10 +442,7 @@ def test_a_game_with_house_rules(visit: Open, tmp_path: Path) -> None:
         page.select_option("#player", "fpoc")
         page.click("#new button")
         play_to_the_end(page)
-        with page.expect_download() as download:
-            page.click("#download")
-        download.value.save_as(tmp_path / "game.txt")
-        record = parse_record((tmp_path / "game.txt").read_text(encoding="utf-8"))
+        record = parse_record(downloaded(page, tmp_path))
         assert (record.start, record.first) == (Board.start(rules), "human")
         assert record.winner is not None
         assert len(record.plies) > 3
