@@ -22,8 +22,8 @@ class Colour:
     letter: str = ""
 
 
-RED = Colour("Red", "#cf2b24", "#7b130e", "#f6c3bc", "O")
-BLACK = Colour("Black", "#34363b", "#0d0e10", "#c9c9c6", "X")
+RED = Colour("Red", "#cf2b24", "#7b130e", "#f6c3bc", "R")
+BLACK = Colour("Black", "#34363b", "#0d0e10", "#c9c9c6", "B")
 TRACK = "#4a4231"
 IDLE = (Colour("Yellow", "#f0bd1f", TRACK, "#f7d566"), Colour("Green", "#2f8f4e", TRACK, "#7dbf92"))
 """The two sides of the printed board that a game for two leaves empty."""
@@ -136,21 +136,29 @@ def idle_sides(rules: Rules) -> list[tuple[Colour, SideCells]]:
 
 
 def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, caption: str, flip: bool = False) -> str:
-    """Draw a board in plain text, with two lines below that say whose turn it is and what the signs mean."""
+    """Draw a board in plain text, with two lines below that say whose turn it is and what the signs mean.
+
+    Squares have the numbers of the side to move; the finish squares of the other side have none. Every letter of the
+    drawing is a piece.
+    """
     cells = layout(rules)
-    both = seats(own, other, rules, flip)
-    signs = dict.fromkeys(cells.bottom.path[: rules.squares], " . ")
-    for seat in both:
-        signs[seat.side.path[0]] = "(.)"
-        signs |= dict.fromkeys(seat.side.path[rules.squares :], "[.]")
-        for place, cell in enumerate(seat.side.box):
-            signs[cell] = f" {seat.colour.letter} " if place < seat.boxed else " - "
-    for seat in both:
-        for cell in (seat.side.path[square] for square in seat.squares):
-            signs[cell] = signs[cell].replace(".", seat.colour.letter)
-    lines = ["".join(signs.get((x, y), "   ") for x in range(cells.width)).rstrip() for y in range(cells.height)]
-    status = ", ".join(f"{seat.colour.letter} {seat.status} ({seat.boxed} in the box)" for seat in both)
-    legend = "(.) A-square  [.] finish square  - free place in the box"
+    mover, waiting = seats(own, other, rules, flip)
+    signs = {cell: str(number) for number, cell in enumerate(mover.side.path)}
+    signs |= dict.fromkeys(waiting.side.path[rules.squares :], " ")
+    brackets: dict[Cell, tuple[str, str]] = {}
+    for seat in (mover, waiting):
+        brackets |= dict.fromkeys(seat.side.path[rules.squares :], ("[", "]")) | {seat.side.path[0]: ("(", ")")}
+        signs |= dict.fromkeys(seat.side.box, ".")
+        for cell in (*(seat.side.path[square] for square in seat.squares), *seat.side.box[: seat.boxed]):
+            signs[cell] = seat.colour.letter + signs[cell].strip(" .")
+
+    def drawn(cell: Cell) -> str:
+        left, right = brackets.get(cell, ("", " "))
+        return f"{left}{signs.get(cell, '')}".rjust(4) + right
+
+    lines = ["".join(drawn((x, y)) for x in range(cells.width)).rstrip() for y in range(cells.height)]
+    status = ", ".join(f"{seat.colour.name} {seat.status}" for seat in (mover, waiting))
+    legend = f"Numbers are {mover.colour.name}'s: ( ) A-square, [ ] finish square, . free place in a box"
     return "\n".join([*lines, "", f"{status}: {caption}", legend])
 
 
@@ -177,8 +185,8 @@ def svg_board(
 ) -> str:
     """Draw a board as an SVG document of its own, with a title and a description for screen readers.
 
-    It is the board of the web page. `mark` is the start and the end of a move of the side to move (start None:
-    the box); both are ringed, the end in red if the move captures.
+    It is the board of the web page, and its free squares have the numbers of the side to move. `mark` is the start
+    and the end of a move of that side (start None: the box); both are ringed, the end in red if the move captures.
     """
     cells = layout(rules)
     both = seats(own, other, rules, flip)
@@ -199,7 +207,8 @@ def svg_board(
     parts += [_disc(cell, PAPER, TRACK) for cell in cells.bottom.path[: rules.squares]]
     for colour, side in [*idle_sides(rules), *((seat.colour, seat.side) for seat in both)]:
         parts += _home(colour, side, rules)
-    parts += map(_letter, both)
+    taken = {seat.side.path[square] for seat in both for square in seat.squares}
+    parts += [_number(cell, number) for number, cell in enumerate(mover.side.path) if cell not in taken]
     if mark is not None:
         start, end = mark
         origin = mover.side.box[max(mover.boxed - 1, 0)] if start is None else mover.side.path[start]
@@ -249,9 +258,9 @@ def _home(colour: Colour, side: SideCells, rules: Rules) -> list[str]:
     return [panel, *(_disc(cell, colour.pale, colour.dark) for cell in coloured)]
 
 
-def _letter(seat: Seat) -> str:
-    x, y = _centre(seat.side.path[0])
-    return f'<text x="{x}" y="{y + 6}" font-size="18" font-weight="bold" fill="{seat.colour.dark}">A</text>'
+def _number(cell: Cell, number: int) -> str:
+    x, y = _centre(cell)
+    return f'<text x="{x}" y="{y + 4}" font-size="13" fill="{TRACK}">{number}</text>'
 
 
 def _pawn(cell: Cell, seat: Seat, where: str) -> str:

@@ -582,6 +582,14 @@ def test_a_standard_output_that_cannot_be_written_is_status_3() -> None:
 # interruption and progress
 
 
+def test_ctrl_c_before_the_command_begins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object, **settings: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(commands, "main", interrupted)
+    assert run("players") == (130, "", "madn: interrupted\n")
+
+
 @pytest.mark.parametrize("where", ["madn.solving.carry_out", "madn.solving.write_database"])
 def test_ctrl_c_is_status_130_and_leaves_nothing(
     where: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

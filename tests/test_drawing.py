@@ -34,20 +34,20 @@ STATIC = Path(__file__).resolve().parent.parent / "madn" / "web" / "static"
 SVG = "{http://www.w3.org/2000/svg}"
 
 START = """\
-             .  . (X)       -  X
-             . [.] .        X  X
-             . [.] .
-             . [.] .
- .  .  .  .  . [.] .  .  .  .  .
- .                             .
- .  .  .  .  . [.] .  .  .  .  .
-             . [.] .
-             . [.] .
- O  O        . [.] .
- O  -       (O) .  .
+                      18   19 (B20)             .    B
+                      17   [ ]  21              B    B
+                      16   [ ]  22
+                      15   [ ]  23
+  10   11   12   13   14   [ ]  24   25   26   27   28
+   9                                                29
+   8    7    6    5    4  [43]  34   33   32   31   30
+                       3  [42]  35
+                       2  [41]  36
+   R    R              1  [40]  37
+   R    .            (R0)  39   38
 
-O to move (3 in the box), X waits (3 in the box): 0/0
-(.) A-square  [.] finish square  - free place in the box"""
+Red to move, Black waits: 0/0
+Numbers are Red's: ( ) A-square, [ ] finish square, . free place in a box"""
 
 
 def distance(a: Cell, b: Cell) -> int:
@@ -90,28 +90,43 @@ def test_the_start_in_plain_text() -> None:
     assert Board.start().ascii() == START
 
 
-def test_flip_keeps_the_seats() -> None:
+def test_flip_keeps_the_seats_and_numbers_the_squares_for_the_side_to_move() -> None:
     board = Board.parse("3,17/0,22,43")
     turned = Board(board.other, board.own)
-    here, there = board.ascii().split("\n\n"), turned.ascii(flip=True).split("\n\n")
-    assert here[0] == there[0]
-    assert here[1].startswith("O to move (2 in the box), X waits (1 in the box): 3,17/0,22,43\n")
-    assert there[1].startswith("X to move (1 in the box), O waits (2 in the box): 0,22,43/3,17\n")
+    (here, below), (there, beneath) = (text.split("\n\n") for text in (board.ascii(), turned.ascii(flip=True)))
+    places = [
+        [[(found.start() // 5, found[0]) for found in re.finditer("[RB.]", row)] for row in text.split("\n")]
+        for text in (here, there)
+    ]
+    assert places[0] == places[1]
+    assert below.startswith("Red to move, Black waits: 3,17/0,22,43\nNumbers are Red's:")
+    assert beneath.startswith("Black to move, Red waits: 0,22,43/3,17\nNumbers are Black's:")
+    assert "R3 " in here
+    assert "[B] " in here
+    assert "R23 " in there
+    assert "[B43] " in there
 
 
 @given(boards(), st.booleans())
 def test_plain_text_shows_the_board(board: Board, flip: bool) -> None:
+    """Every square of the side to move has its number, and nothing but a piece has a letter."""
     drawing, legend = board.ascii(flip=flip).split("\n\n")
     assert (drawing + legend).isascii()
-    cells = layout(board.rules)
-    rows = [row.ljust(3 * cells.width) for row in drawing.split("\n")]
-    own, other = ("X", "O") if flip else ("O", "X")
+    rules, cells = board.rules, layout(board.rules)
+    rows = [row.ljust(5 * cells.width) for row in drawing.split("\n")]
+    assert max(map(len, (*rows, *legend.split("\n")))) <= 79
+    signs = {(x, y): rows[y][5 * x : 5 * x + 5] for x in range(cells.width) for y in range(cells.height)}
+    own, other = ("Black", "Red") if flip else ("Red", "Black")
     mine, theirs = (cells.top, cells.bottom) if flip else (cells.bottom, cells.top)
-    for letter, side, squares in ((own, mine, board.own), (other, theirs, board.other)):
-        shown = [q for q, (x, y) in enumerate(side.path) if rows[y][3 * x + 1] == letter]
-        assert tuple(shown) == squares
-        boxed = [rows[y][3 * x + 1] for x, y in side.box]
-        assert boxed.count(letter) == board.rules.pieces - len(squares)
+    for number, cell in enumerate(mine.path):
+        assert re.findall("[0-9]+", signs[cell]) == [str(number)]
+    for name, side, squares in ((own, mine, board.own), (other, theirs, board.other)):
+        assert tuple(q for q, cell in enumerate(side.path) if name[0] in signs[cell]) == squares
+        boxed = [signs[cell].strip() for cell in side.box]
+        assert sorted(boxed) == sorted(name[0] * (n < rules.pieces - len(squares)) or "." for n in range(rules.pieces))
+        assert re.search(r"\(.*\)", signs[side.path[0]])
+        assert all(re.search(r"\[.*\]", signs[cell]) for cell in side.path[rules.squares :])
+    assert sum(map(str.isalpha, drawing)) == 2 * rules.pieces
     assert str(board) in legend
     status = {None: f"{own} to move", "own": f"{own} has won", "other": f"{own} has lost"}[board.winner]
     assert legend.startswith(status)
@@ -135,6 +150,12 @@ def test_svg_shows_the_board(board: Board, roll: int, flip: bool) -> None:
     for name, squares in ((own, board.own), (other, board.other)):
         boxed = board.rules.pieces - len(squares)
         assert sorted(pawns[name]) == sorted([*(seats[name].path[q] for q in squares), *seats[name].box[:boxed]])
+    numbers = {
+        (int(t.attrib["x"]) // CELL - 1, int(t.attrib["y"]) // CELL - 1): t.text for t in root.findall(SVG + "text")
+    }
+    free = {cell: str(q) for q, cell in enumerate(seats[own].path) if cell not in pawns[own] + pawns[other]}
+    assert free.items() <= numbers.items()
+    assert len(numbers) == len(free) + 1, "and the caption"
     rings = [c for c in root.iter(SVG + "circle") if c.attrib["r"] == str(DISC + 3)]
     assert len(rings) == (0 if move in (None, Move.PASS) else 2)
     if rings and move and move.end is not None:

@@ -64,8 +64,8 @@ def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
     saved, middle = tmp_path / "game.txt", tmp_path / "middle.txt"
     terminal = Terminal("human", "fpoc", "--pieces", "2", "--seed", "3", "--out", str(saved))
     first = terminal.read_until("\n> ")
-    assert "\x1b[31m\x1b[1mO" in first  # red, and for black the terminal's own ink: black on black cannot be read
-    assert "\x1b[1mX\x1b[0m" in first
+    assert "\x1b[31m\x1b[1mR" in first  # red, and for black the terminal's own ink: black on black cannot be read
+    assert "\x1b[1mB\x1b[0m" in first
     assert "\x1b[30m" not in first
     assert re.search(r"You rolled .*2", first)
     assert "1  0-2" in first

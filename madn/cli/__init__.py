@@ -107,8 +107,11 @@ def main(args: Sequence[str] | None = None) -> int:
     """Run the command line with these arguments, or those of the process; return the exit status."""
     # Waiting threads soon give up their processor: beside ten other programs a solve took a fifth of the time.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
-    with _surviving_closed_pipes():
-        return _run(args)
+    try:
+        with _surviving_closed_pipes():
+            return _run(args)
+    except KeyboardInterrupt:  # before click looks at the arguments, or after the command
+        return _failed("interrupted", INTERRUPTED)
 
 
 def _run(args: Sequence[str] | None) -> int:

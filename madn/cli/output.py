@@ -1,14 +1,19 @@
 """How answers are printed: one JSON object for machines, short tables for people."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
+from madn.drawing import BLACK, RED
 from madn.errors import printable
 
 Rows = list[tuple[str, str]]  # of a table: what, and how much
+# Black is the terminal's own ink, which can be read on any background.
+STYLES: dict[str, dict[str, Any]] = {RED.letter: {"fg": "red", "bold": True}, BLACK.letter: {"bold": True}}
+PIECE = re.compile(f"[{''.join(STYLES)}][0-9]*")  # on the drawing of a board, which has no other letters
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
@@ -64,6 +69,12 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+
+
+def painted(drawing: str) -> str:
+    """The drawing of a board with its pieces in colour; a click.echo to something else than a terminal drops it."""
+    squares, blank, words = drawing.partition("\n\n")
+    return PIECE.sub(lambda piece: click.style(piece[0], **STYLES[piece[0][0]]), squares) + blank + words
 
 
 def columns(rows: Sequence[Sequence[object]], right: Sequence[int] = ()) -> str:

@@ -5,15 +5,14 @@ import sys
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 import madn
 from madn.board import Board, Move, as_board
 from madn.cli.options import check_output_file, database_option, rules_options
-from madn.cli.output import columns, json_option, percent, print_json
-from madn.drawing import BLACK, RED
+from madn.cli.output import columns, json_option, painted, percent, print_json
 from madn.ranges import checked_seed
 from madn.rules import DIE, Rules
 
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from madn.record import Record
 
 HUMAN = "human"
-# Black is the terminal's own ink, which can be read on any background.
-STYLES: dict[str, dict[str, Any]] = {RED.letter: {"fg": "red", "bold": True}, BLACK.letter: {"bold": True}}
 HELP = "a number or a move to play it; hint, undo, board, save FILE, quit"
 
 
@@ -127,12 +124,7 @@ class Session:
     def picture(self) -> str:
         """The board in colour, the person (or the first player) always at the bottom."""
         bottom = "second" if self.players[0] is not None and self.players[1] is None else "first"
-        lines = self.record.board.ascii(flip=self.record.mover != bottom).split("\n")
-        for number, line in enumerate(lines):
-            if not line:
-                break
-            lines[number] = "".join(click.style(sign, **STYLES[sign]) if sign in STYLES else sign for sign in line)
-        return "\n".join(lines)
+        return painted(self.record.board.ascii(flip=self.record.mover != bottom))
 
     def _persons_turn(self) -> bool:
         """Ask for a move until there is one; False if the person wants to stop."""

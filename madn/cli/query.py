@@ -6,7 +6,7 @@ import click
 
 import madn
 from madn.cli.options import board_argument, database_argument, roll_argument
-from madn.cli.output import cantstop_game, columns, json_option, percent, print_json, show, size
+from madn.cli.output import cantstop_game, columns, json_option, painted, percent, print_json, show, size
 from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
@@ -112,9 +112,10 @@ def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
 @board_argument
 @json_option
 def analyse(db: str, board: str, as_json: bool) -> None:
-    """Draw a board and give the best move for each of the six rolls.
+    """Draw a board and say what every move of every roll is worth.
 
-    With --json every legal move of every roll is listed, best first.
+    The moves of a roll are listed best first, each with the probability that the mover wins after it. The squares
+    of the drawing have the numbers of the side to move.
 
     Example: madn analyse two 0/0
     """
@@ -127,19 +128,24 @@ def analyse(db: str, board: str, as_json: bool) -> None:
         ]
         print_json({"board": board, "win": analysis.win, "tries": analysis.board.tries, "rolls": rolls})
         return
-    click.echo(analysis.board.ascii())
+    click.echo(painted(analysis.board.ascii()))
     if analysis.win is None:
         click.echo("\nThis database stores best moves, not winning probabilities.")
     else:
-        click.echo(f"\nThe side to move wins {percent(analysis.win)} of the time.")
+        click.echo(f"\nRed wins {percent(analysis.win)} of the time.")
     if analysis.rolls:
         named = [(str(r.roll), r) for r in analysis.rolls]
         if analysis.board.tries > 1:
             named = [("no 6 in three rolls", analysis.rolls[0]), ("a 6 in three rolls", analysis.rolls[-1])]
-        rows = [
-            (name, r.moves[0].move, _percent(r.win), ", ".join(str(m.move) for m in r.moves[1:])) for name, r in named
-        ]
-        click.echo("\n" + columns([("roll", "best move", "wins", "other moves"), *rows], right=[0, 2]))
+        most = max(len(r.moves) for _, r in named)
+        rows = [("roll", "best move", *["other moves", "", "", "", ""][: most - 1])]
+        rows += [(name, *(_worth(r.moves[n]) if n < len(r.moves) else "" for n in range(most))) for name, r in named]
+        click.echo("\n" + columns(rows, right=[0]))
+
+
+def _worth(move: "MoveValue") -> str:
+    """A move and the probability that the mover wins after it."""
+    return str(move.move) if move.win is None else f"{move.move!s:5}  {percent(move.win)}"
 
 
 def _percent(probability: float | None) -> str:

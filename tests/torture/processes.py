@@ -24,7 +24,8 @@ from torture.case import BrokenError, Case
 
 LIMIT = 60.0  # seconds that any command on a small board may take on a busy computer
 MEMORY = 3 << 30  # bytes of address space that a command may take beyond what this process has
-STATUSES = {0, 1, 2, 3, 130}
+INTERRUPTED = 130
+STATUSES = {0, 1, 2, 3, INTERRUPTED}
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and new line
 
 
@@ -145,6 +146,11 @@ def _child(work: Callable[[], int | None], stem: Path, directory: Path, memory: 
         status = work()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else 1
+    except KeyboardInterrupt as signal_met:
+        if _in_package(signal_met):
+            traceback.print_exc()
+        else:  # it met this function, before or after the work
+            status = INTERRUPTED
     except BaseException:
         traceback.print_exc()
     finally:
@@ -154,6 +160,12 @@ def _child(work: Callable[[], int | None], stem: Path, directory: Path, memory: 
         except (OSError, ValueError):
             pass
         os._exit(status or 0)
+
+
+def _in_package(error: BaseException) -> bool:
+    """Whether an exception came through a line of the package."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return any(f"{os.sep}madn{os.sep}" in frame.filename for frame in frames)
 
 
 def _address_space() -> int:
