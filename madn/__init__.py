@@ -6,7 +6,15 @@ A `Board` is written `OWN/OTHER`, the side to move first; `Rules` say how many p
 TYPE_CHECKING = False  # `typing` itself takes time to import
 if TYPE_CHECKING:
     from madn.board import Board, Move
-    from madn.database import Analysis, Database, open_database
+    from madn.database import (
+        Analysis,
+        BestMoveDatabase,
+        Database,
+        MoveValue,
+        RollValue,
+        ValueDatabase,
+        open_database,
+    )
     from madn.errors import (
         ClosedDatabaseError,
         CorruptBlockError,
@@ -35,7 +43,15 @@ __version__: str
 
 LAZY = {  # the names of each module, errors apart: nothing is imported before it is used
     "board": ("Board", "Move"),
-    "database": ("Analysis", "Database", "open_database"),
+    "database": (
+        "Analysis",
+        "BestMoveDatabase",
+        "Database",
+        "MoveValue",
+        "RollValue",
+        "ValueDatabase",
+        "open_database",
+    ),
     "ranking": ("rank", "rank_many", "unrank", "unrank_many"),
     "rules": ("Rules",),
     "solving": ("solve",),
@@ -43,6 +59,7 @@ LAZY = {  # the names of each module, errors apart: nothing is imported before i
 
 __all__ = [
     "Analysis",
+    "BestMoveDatabase",
     "Board",
     "ClosedDatabaseError",
     "CorruptBlockError",
@@ -59,12 +76,15 @@ __all__ = [
     "MissingBlockError",
     "MissingDatabaseError",
     "Move",
+    "MoveValue",
     "NoValuesError",
     "OutputError",
     "PlanError",
     "ResourceError",
+    "RollValue",
     "Rules",
     "RulesMismatchError",
+    "ValueDatabase",
     "__version__",
     "open_database",
     "rank",

@@ -20,6 +20,8 @@ from madn.board import Board
 from madn.errors import OutputError
 from madn.machine import versions
 from madn.rules import Rules
+from madn.samples import check_sample_file
+from madn.sampling import LEAST, SAMPLES, Sampled, Sampler, Sampling, bytes_of, sample_solution, sampler_in
 from madn.solver import Plan, Scratch, Solution, make_plan, scratch_directory
 from madn.solver import solve as carry_out
 from madn.solver.scratch import check_scratch
@@ -66,6 +68,7 @@ class Result:
     sweeps_per_component: list[dict[str, Any]]
     census: dict[str, Any] | None
     out: str | None = None
+    sample: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The figures as `madn solve --json` prints them."""
@@ -94,6 +97,10 @@ def solve(
     board: Board | str | None = None,
     census: bool = False,
     resume: bool = False,
+    sample: Path | None = None,
+    samples: int = SAMPLES,
+    samples_least: int = LEAST,
+    sample_seed: int = 0,
     progress: Progress | None = None,
 ) -> Result:
     """Solve a game; with `out`, store it as a database there, in place of a database that may be there.
@@ -101,8 +108,11 @@ def solve(
     `bits` rounds what is stored to 8 to 24 bits. `policy` is a directory for a second database, of the best moves.
     `scratch` is a directory for what does not fit into `memory` (bytes), and for work that can be taken up again with
     `resume`; it is emptied when the databases are complete. `tolerance` is the residual to reach. With `board` only
-    what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth. `progress`
-    is called with the part that is done, 0 to 1, and a few words.
+    what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth.
+    `progress` is called with the part that is done, 0 to 1, and a few words.
+
+    `sample` is a file for positions with their values, which `madn.samples` reads: about `samples` of them, drawn
+    uniformly from open games with `sample_seed`, and at least `samples_least` from every run of IDs.
     """
     job = prepare(
         rules,
@@ -117,6 +127,10 @@ def solve(
         board=board,
         census=census,
         resume=resume,
+        sample=sample,
+        samples=samples,
+        samples_least=samples_least,
+        sample_seed=sample_seed,
     )
     return job.run(progress)
 
@@ -129,13 +143,19 @@ def prepare(
     scratch: Path | None = None,
     board: Board | str | None = None,
     census: bool = False,
+    sample: Path | None = None,
+    samples: int = SAMPLES,
+    samples_least: int = LEAST,
+    sample_seed: int = 0,
     **settings: Any,
 ) -> "Job":
     """Plan a solve and check that it can be done; takes what `solve` takes. Nothing is written yet."""
     for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
             raise OutputError(f"{name}: the name of a directory is missing")
-    _check_apart({"--out": out, "--policy": policy, "--scratch": scratch})
+    if sample is not None and not os.fspath(sample):
+        raise OutputError("sample: the name of a file is missing")
+    _check_apart({"--out": out, "--policy": policy, "--scratch": scratch, "--sample": sample})
     if scratch is not None:
         check_scratch(scratch)
     plan = make_plan(
@@ -146,10 +166,14 @@ def prepare(
         **settings,
     )
     plan.check_memory()
-    job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy))
+    sampling = None
+    if sample is not None:
+        sampling = Sampling(os.fspath(sample), samples, samples_least, sample_seed).checked()
+        check_sample_file(sample)
+    job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy), sampling)
     for path, encoder in job.encoders():
         check_writable(path, whole_task(job.task(), encoder))
-    check_room((path, size) for path, size in _room(plan, out, policy) if path is not None)
+    check_room((path, size) for path, size in _room(plan, out, policy, sampling) if path is not None)
     return job
 
 
@@ -163,10 +187,14 @@ def _check_apart(places: Mapping[str, Path | None]) -> None:
             raise OutputError(f"{path}: {one} is inside {outside}, the directory for {other}; choose directories apart")
 
 
-def _room(plan: Plan, out: Path | None, policy: Path | None) -> Iterator[tuple[Path | None, int]]:
+def _room(
+    plan: Plan, out: Path | None, policy: Path | None, sampling: Sampling | None
+) -> Iterator[tuple[Path | None, int]]:
     yield plan.scratch, plan.scratch_bytes
     yield out, plan.disk_bytes
     yield policy, int(plan.positions * POLICY_BYTES)
+    if sampling is not None:
+        yield sampling.path, bytes_of(sampling.strata(plan.rules, plan.pairs))
 
 
 @dataclass(frozen=True)
@@ -176,6 +204,7 @@ class Job:
     plan: Plan
     out: str | None
     policy: str | None
+    sampling: Sampling | None = None
 
     def run(self, progress: Progress | None = None) -> Result:
         """Solve, store, put the databases in their places, and empty the scratch directory."""
@@ -188,6 +217,8 @@ class Job:
         rest = 1 - share
         solution = carry_out(self.plan, lambda fraction, text: report(share * fraction, text))
         result = self._result(solution)
+        if self.sampling is not None:
+            sample_solution(self.sampling, solution)
         if self.out is not None:
             facts, bits = provenance(result), self.plan.bits
             write_database(self.out, solution, facts, lambda part, text: report(share + rest * part, text), bits=bits)
@@ -200,22 +231,34 @@ class Job:
         completed by the next one.
         """
         places = {name: None if path is None else os.path.realpath(path) for name, path in self._places().items()}
-        stored = {**places, "bits": self.plan.bits}
+        stored = {**places, "bits": self.plan.bits, **(self.sampling.task() if self.sampling else {})}
         with ExitStack() as stack, scratch_directory(self.plan, stored, self.command()) as scratch:
             last = scratch.finished
             databases = self._databases(stack, complete=last is not None)
-            if last is None or not databases.complete(self.plan.positions):
-                solution = carry_out(self.plan, report, databases, scratch)
+            sampler = self._sampler(stack, scratch)
+            complete = databases.complete(self.plan.positions) and (sampler is None or sampler.complete())
+            if last is None or not complete:
+                receiver = databases if sampler is None else Sampled(databases, sampler)
+                solution = carry_out(self.plan, report, receiver, scratch)
                 result = self._result(solution)
                 last = {"result": result.to_json(), "provenance": provenance(result), "boards": named_boards(solution)}
                 scratch.finish(last)
-            return self._publish(databases, scratch, last)
+            return self._publish(databases, sampler, scratch, last)
 
-    def _publish(self, databases: Databases, scratch: Scratch, last: dict[str, Any]) -> Result:
-        """Put the databases in their places, and only then empty the scratch directory."""
+    def _publish(self, databases: Databases, sampler: Sampler | None, scratch: Scratch, last: dict[str, Any]) -> Result:
+        """Put databases and samples in their places, and only then empty the scratch directory."""
         databases.publish(last["provenance"], [tuple(board) for board in last["boards"]])
+        if sampler is not None:
+            sampler.publish()
+            sampler.close()
         scratch.clear()
         return Result.from_json(last["result"])
+
+    def _sampler(self, stack: ExitStack, scratch: Scratch) -> Sampler | None:
+        """What draws samples from the solve, as far as an earlier run drew them."""
+        if self.sampling is None:
+            return None
+        return stack.enter_context(sampler_in(scratch.directory, self.sampling, self.plan, scratch.task))
 
     def _databases(self, stack: ExitStack, complete: bool) -> Databases:
         """The databases that the solve fills, as far as an earlier run filled them.
@@ -260,6 +303,7 @@ class Job:
             "bits": plan.bits,
             "policy": self.policy,
             "census": plan.census and self.policy is None,
+            **(self.sampling.options() if self.sampling else {}),
         }
         for name, value in options.items():
             if value not in (None, False):
@@ -279,12 +323,13 @@ class Job:
             sweeps_per_component=per_component,
             census=asdict(solution.census) if solution.census else None,
             out=self.out,
+            sample=None if self.sampling is None else self.sampling.path,
         )
 
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
-    elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out"}
+    elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out", "sample"}
     elsewhere |= {"min", "max", "min_board", "max_board"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}

@@ -212,6 +212,7 @@ def use(directory: Path) -> None:
         with madn.open_database(path) as database:
             database.preload()
             database.moves(start, 6), database.best_move(start, 6), database.analyse(start)
+            database.best_moves([start] * 3, [1, 6, 2])
     with madn.open_database(plain) as database:
         database.win(start), database.win_many(np.arange(50))
         optimal, fpoc = OptimalPlayer(database), PLAYERS["fpoc"]

@@ -78,6 +78,29 @@ def solver_options(command: Function) -> Function:
     is_flag=True,
     help="Count positions by value and what the choice of a move is worth; needs --scratch.",
 )
+@click.option(
+    "--sample",
+    type=click.Path(),
+    metavar="FILE",
+    help="File for positions drawn at random, with their values.",
+)
+@click.option(
+    "--samples",
+    type=int,
+    metavar="N",
+    default=1_000_000,
+    show_default=True,
+    help="How many to draw, about, uniformly from all positions of open games.",
+)
+@click.option(
+    "--samples-least",
+    type=int,
+    metavar="M",
+    default=200,
+    show_default=True,
+    help="How many at least of each profile and pair of finish zones, as far as it has them.",
+)
+@click.option("--sample-seed", type=int, metavar="X", default=0, show_default=True, help="Seed of the drawing.")
 @click.option("--resume", is_flag=True, help="Continue the work that an earlier run left in --scratch.")
 @json_option
 def solve(
@@ -114,6 +137,8 @@ def solve(
     for directory in (out, policy):
         if directory is not None:
             click.echo(f"\nThe database is in {directory}")
+    if result.sample is not None:
+        click.echo(f"\nThe samples are in {result.sample}")
 
 
 def result_table(result: "Result") -> str:

@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,8 +28,9 @@ from madn.errors import (
 from madn.machine import processors
 from madn.ranges import MOST_BYTES, checked_int
 from madn.store import blocks, policy
-from madn.store.blocks import Array
+from madn.store.blocks import Array, Encoding
 from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, closed_error, one_line
+from madn.store.forks import renew_after_fork
 from madn.store.records import SUMS, BlockFile, BlockTable, FrameTable, frame_digest
 
 CACHE_BYTES = 256 << 20
@@ -71,6 +72,7 @@ class FrameReader(ABC):
         self._closed = True  # until it is open
         while self._closed:
             self._closed = not self._open()
+        renew_after_fork(self)
 
     def _open(self) -> bool:
         """Open the catalogue and all files; False if another directory took the place of this one meanwhile."""
@@ -91,6 +93,11 @@ class FrameReader(ABC):
         finally:
             if descriptor is not None:
                 os.close(descriptor)
+
+    def after_fork(self) -> None:
+        """Go on in a forked process: files are read at offsets of their own, only the lock may be held for ever."""
+        self._lock = threading.Lock()
+        self._cached_bytes = sum(values.nbytes for values in self._cache.values())
 
     @abstractmethod
     def decode(self, table: Any, at: int, frame: bytes) -> Array:
@@ -268,13 +275,37 @@ class BlockReader(FrameReader):
             start = end
         return stretches
 
+    def stores(self, id: int) -> bool:
+        """Whether a position ID is in the database."""
+        if self._find_loaded(id) is None:
+            self._load_table(id)
+        return self._find_loaded(id) is not None
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """The IDs that are stored, in ascending order: first ID and count of each block."""
+        blocks, _ = self.totals()
+        for first in range(0, blocks, TABLE_BLOCKS):
+            table = self.catalogue.blocks(first, TABLE_BLOCKS)
+            yield from zip(table.first_ids, table.counts, strict=True)
+
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
         self.check_open()
         self._check_values()
+        return self._stored(ids, np.float64, Encoding.wins)
+
+    def words(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """The words of best moves stored for position IDs, in their order; `policy.choice` reads one."""
+        self.check_open()
+        return self._stored(ids, np.uint32, lambda encoding, raw: raw)
+
+    def _stored(
+        self, ids: NDArray[np.int64], dtype: type[np.generic], meaning: Callable[[Encoding, Array], Array]
+    ) -> Array:
+        """What is stored for position IDs, in their order."""
         order = np.argsort(ids)
         ascending = ids[order]
-        sorted_wins = np.empty(len(ids), np.float64)  # in ascending order: each block then fills one stretch
+        found: Array = np.empty(len(ids), dtype)  # in ascending order: each block then fills one stretch
         needed = self.blocks_of(ascending)
         decoded = sum(table.counts[at] * table.encodings[at].word.itemsize for table, at, _, _ in needed)
         keep = decoded <= self.cache_bytes  # otherwise each block would only push out another
@@ -282,7 +313,7 @@ class BlockReader(FrameReader):
         def answer(some: Iterable[tuple[BlockTable, int, int, int]]) -> None:
             for table, at, start, end in some:
                 raw = self.block(table, at, keep)[ascending[start:end] - table.first_ids[at]]
-                sorted_wins[start:end] = table.encodings[at].wins(raw)
+                found[start:end] = meaning(table.encodings[at], raw)
 
         workers = min(processors(), 8)
         if len(needed) < 4 * workers:
@@ -290,9 +321,9 @@ class BlockReader(FrameReader):
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(answer, (needed[i : i + AT_ONCE] for i in range(0, len(needed), AT_ONCE))))
-        wins = np.empty(len(ids), np.float64)
-        wins[order] = sorted_wins
-        return wins
+        in_order: Array = np.empty(len(ids), dtype)
+        in_order[order] = found
+        return in_order
 
     def _check_values(self) -> None:
         if self.policy:
