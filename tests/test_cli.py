@@ -396,9 +396,9 @@ def test_help_is_in_groups_and_whole(run: Run, monkeypatch: pytest.MonkeyPatch) 
     titles = re.findall(r"^(\S.*):$", out, re.MULTILINE)
     assert titles == ["Options", "Ask", "Play", "Solve and store", "Other games", "Research"]
     assert re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", out, re.MULTILINE) == list(commands.commands)
-    for line in out.splitlines():
+    for line in out.splitlines()[1:]:
         assert len(line) <= 80
-        assert not line.endswith("...")
+        assert not line.endswith("..."), "cut off"
     for name in commands.commands:
         assert run(name, "-h") == run(name, "--help")
 
