@@ -197,6 +197,10 @@ class Board:
             return Board(tuple(own), tuple(other), self.rules)
         return Board(tuple(other), tuple(own), self.rules)
 
+    def mirror(self) -> "Board":
+        """The same pieces with the other side to move."""
+        return Board(self.other, self.own, self.rules)
+
     def ascii(self, *, flip: bool = False) -> str:
         """Draw the board in plain text, the side to move at the bottom (with `flip`, at the top)."""
         return drawing.ascii_board(self.own, self.other, self.rules, caption=str(self), flip=flip)
