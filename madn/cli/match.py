@@ -148,7 +148,7 @@ def players(as_json: bool) -> None:
         return
     for player in PLAYERS.values():
         click.echo(_entry(player.name, player.description))
-    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', first things first. Features:")
+    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', in order. Features:")
     for feature in FEATURES.values():
         click.echo(_entry(feature.name, feature.meaning))
 
