@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         ResourceError,
         RulesMismatchError,
     )
+    from madn.game import Game
     from madn.ranking import rank, rank_many, unrank, unrank_many
     from madn.rules import Rules
     from madn.solving import solve
@@ -52,6 +53,7 @@ LAZY = {  # the names of each module, errors apart: nothing is imported before i
         "ValueDatabase",
         "open_database",
     ),
+    "game": ("Game",),
     "ranking": ("rank", "rank_many", "unrank", "unrank_many"),
     "rules": ("Rules",),
     "solving": ("solve",),
@@ -65,6 +67,7 @@ __all__ = [
     "CorruptBlockError",
     "Database",
     "FormatVersionError",
+    "Game",
     "IllegalMoveError",
     "InvalidBoardError",
     "InvalidNumberError",

@@ -18,6 +18,7 @@ from madn.ranges import MOST_BYTES, checked_int
 from madn.ranking import rank_many
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, BlockReader, open_reader
+from madn.views import analysis_view, database_view
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # which type checkers know without it
@@ -68,6 +69,9 @@ class Analysis(Generic[Win]):
     board: Board
     win: Win
     rolls: tuple[RollValue[Win], ...]
+
+    def _repr_html_(self) -> str:
+        return analysis_view(self)
 
 
 @overload
@@ -141,6 +145,9 @@ class Database(Generic[Win]):
 
     def __repr__(self) -> str:
         return f"open_database({str(self.path)!r})"
+
+    def _repr_html_(self) -> str | None:
+        return None if self._reader.closed else database_view(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         self._reader.check_open()

@@ -393,7 +393,20 @@ def test_the_version_says_how_it_was_built(run: Run) -> None:
 def test_without_a_command_there_is_help(run: Run) -> None:
     status, out, err = run()
     assert (status, err) == (0, "")
-    assert "Commands:" in out
+    assert "\nSolve and store:\n" in out
+
+
+def test_help_is_in_groups_and_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run("-h")[1]
+    titles = re.findall(r"^(\S.*):$", out, re.MULTILINE)
+    assert titles == ["Options", "Ask", "Play", "Solve and store", "Other games", "Research"]
+    assert re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", out, re.MULTILINE) == list(commands.commands)
+    for line in out.splitlines()[1:]:
+        assert len(line) <= 80
+        assert not line.endswith("..."), "cut off"
+    for name in commands.commands:
+        assert run(name, "-h") == run(name, "--help")
 
 
 def test_every_option_has_a_help_text() -> None:

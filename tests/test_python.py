@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, assert_type
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -256,3 +257,36 @@ def test_a_forked_process_never_mixes_two_databases(tmp_path: Path) -> None:
                 os._exit(2)
         assert os.waitpid(child, 0)[1] == 0
         assert db.win("0/0") > 0
+
+
+def parsed(html: str) -> ElementTree.Element:
+    return ElementTree.fromstring(f"<div>{html}</div>")
+
+
+def test_a_notebook_shows_a_database(places: dict[str, Path], tmp_path: Path) -> None:
+    os.symlink(places["small"], tmp_path / "<b>&")
+    with madn.open_database(tmp_path / "<b>&") as db:
+        view = db._repr_html_()
+        assert view is not None
+        words = " ".join(parsed(view).itertext())
+        assert "<b>&" in words
+        for wanted in ("2 pieces, 8 squares", f"{len(db):,}", "float64", f"{100 * db.win('0/0'):.4f} % on 0/0"):
+            assert wanted in words
+    assert db._repr_html_() is None
+
+
+def test_a_notebook_shows_an_analysis(small: ValueDatabase, places: dict[str, Path]) -> None:
+    analysis = small.analyse("3,5/0")
+    tree = parsed(analysis._repr_html_())
+    words = " ".join(tree.itertext())
+    assert f"wins {100 * analysis.win:.4f}\u00a0% of the time" in words
+    rows = [["".join(cell.itertext()) for cell in row] for row in tree.iter("tr")]
+    assert [row[0] for row in rows] == [str(roll) for roll in ROLLS]
+    for row, roll in zip(rows, analysis.rolls, strict=True):
+        best, *others = roll.moves
+        assert row[1:3] == [str(best.move), f"{100 * best.win:.4f} %"]
+        assert row[3] == ", ".join(f"{m.move} −{100 * (best.win - m.win):.2f}" for m in others)
+    with madn.open_database(places["small moves"]) as moves:
+        tree = parsed(moves.analyse("3,5/0")._repr_html_())
+        assert "%" not in "".join(tree.itertext())
+    assert list(parsed(small.analyse("8,9/0")._repr_html_()).iter("tr")) == []

@@ -213,7 +213,7 @@ def players(as_json: bool) -> None:
         return
     for player in PLAYERS.values():
         click.echo(_entry(player.name, player.description))
-    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', most important first. Features:")
+    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', in order. Features:")
     for feature in FEATURES.values():
         click.echo(_entry(feature.name, feature.meaning))
 
@@ -228,4 +228,4 @@ def _rule_texts(player: "Player") -> list[str] | None:
 
 def _entry(name: str, text: str) -> str:
     """A name, and below it what it is."""
-    return f"{name}\n{textwrap.fill(text, 94, initial_indent='    ', subsequent_indent='    ')}"
+    return f"{name}\n{textwrap.fill(text, 79, initial_indent='    ', subsequent_indent='    ')}"

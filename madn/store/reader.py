@@ -163,6 +163,11 @@ class FrameReader(ABC):
         """The bytes of all files of the database that are there."""
         return self.catalogue.bytes + self._sums_bytes + sum(getattr(file, "size", 0) for file in self._files)
 
+    @property
+    def closed(self) -> bool:
+        """Whether the database was closed."""
+        return self._closed
+
     def check_open(self) -> None:
         """Raise `ClosedDatabaseError` if the database was closed."""
         if self._closed:
