@@ -2,6 +2,7 @@
 
 import random
 import sys
+import textwrap
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -138,7 +139,7 @@ class Session:
             player = next(player for player in self.players if player is not None)
             order = "You move first" if self.players[0] is None else f"{player.name} moves first"
             self.say(f"You are Red (R) and {player.name} is Black (B). {order}.")
-            self.say(f"{player.name}: {player.description}")
+            self.say(textwrap.fill(f"{player.name}: {player.description}", 79))
         else:
             self.say(f"{self._name('first')} moves first, {self._name('second')} second.")
         if None in self.players:
@@ -222,11 +223,13 @@ class Session:
 
     def _show_turn(self, rolls: list[int], moves: tuple[Move, ...]) -> None:
         """The board, the roll, and the moves."""
-        rules = self.record.rules
+        board, rules = self.record.board, self.record.rules
         rolled = f"{self._name(self.record.mover)} rolled {click.style(_listed(rolls), bold=True)}"
         self.say(f"\n{self.picture()}\n")
         if len(moves) == 1:
-            self.say(f"{rolled}. The only move is {_described(moves[0], rules)}: press Enter.")
+            duty = moves[0].start == 0 and 1 < len(board.own) < rules.pieces
+            why = " (square 0 must be cleared)" if duty else ""
+            self.say(f"{rolled}. The only move is {_described(moves[0], rules)}{why}: press Enter.")
         else:
             listed = [(number, move, _remark(move, rules)) for number, move in enumerate(moves, 1)]
             self.say(f"{rolled}. Which move?\n{columns(listed, right=[0])}")
