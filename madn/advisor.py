@@ -368,6 +368,11 @@ class Advisor:
             return Asked(question(self.estimates), ESTIMATE, self.estimates.error, final)
         raise (missing if missing is not None and not self.limit else None) or self._nobody(part, board)
 
+    @property
+    def error(self) -> float | None:
+        """The root mean square error of its estimates; None if it has none."""
+        return None if self.estimates is None else self.estimates.error
+
     def check(self, board: Board | str) -> None:
         """Raise `NoAnswerError` if nobody here can answer for a board; nothing is solved."""
         board = self._board(board)
