@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         MadnError,
         MissingBlockError,
         MissingDatabaseError,
+        MissingExtraError,
         NoValuesError,
         OutputError,
         PlanError,
@@ -78,6 +79,7 @@ __all__ = [
     "MadnError",
     "MissingBlockError",
     "MissingDatabaseError",
+    "MissingExtraError",
     "Move",
     "MoveValue",
     "NoValuesError",
@@ -106,7 +108,7 @@ def __getattr__(name: str) -> object:
         return version("madn")
     from importlib import import_module
 
-    if name in {"board", "errors", "rules"}:
+    if name in {"board", "envs", "errors", "rules"}:
         return import_module(f"madn.{name}")
     if name in __all__:
         module = next((module for module, names in LAZY.items() if name in names), "errors")

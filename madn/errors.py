@@ -79,3 +79,7 @@ class InvalidPlayerError(MadnError, ValueError):
 
 class InvalidRecordError(MadnError, ValueError):
     """The text is not the record of a game; the message names the line."""
+
+
+class MissingExtraError(MadnError, ImportError):
+    """A package that is not installed is needed for this; the message says which extra of madn brings it."""
