@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from madn._engine import Engine
 from madn.board import Board, Move, as_board, checked_roll
 from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError, NoValuesError
+from madn.ranges import MOST_BYTES, checked_int
 from madn.ranking import rank_many
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, BlockReader, open_reader
@@ -187,10 +188,15 @@ class Database(Generic[Win]):
         self._reader.close()
         self.engine.close()
 
-    def preload(self) -> None:
-        """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk."""
+    def preload(self, most: int = 0) -> None:
+        """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk.
+
+        Of a larger game, the values for `win_many` are decoded if they take at most `most` bytes as they are stored.
+        """
         self._reader.check_open()
         positions = self.engine.game.positions
+        if most and not self._reader.policy:
+            self._reader.hold(checked_int("most", most, 0, MOST_BYTES))
         if not self._reader.policy and self._reader.totals()[1] == positions <= PRELOADED:
             self.engine.hold(self._reader.wins(np.arange(positions)))
 

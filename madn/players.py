@@ -9,7 +9,7 @@ probability. Most players are lists of rules, in Python or in a text file (`read
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from madn.board import STANDARD, Board, Move, as_board, as_move, checked_roll
 from madn.database import Database, open_database
 from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
 from madn.features import FEATURES
+from madn.ranges import shown
 from madn.record import read_text
 from madn.rules import Rules
 
@@ -58,6 +59,22 @@ def legal_moves(board: Board, roll: int) -> tuple[Move, ...]:
     if not moves:
         raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
     return moves
+
+
+def checked_choices(
+    name: str, returned: Move | str | Iterable[Move | str], board: Board, roll: int
+) -> tuple[Move, ...]:
+    """The moves that a player returned, by ascending start; InvalidPlayerError unless all are legal, and some are."""
+    moves = legal_moves(board, roll)
+    try:
+        chosen = set(map(as_move, [returned] if isinstance(returned, Move | str) else returned))
+        wrong = ", ".join(map(str, chosen - set(moves))) if chosen else "nothing"
+    except (TypeError, IllegalMoveError):  # not moves, or a text that is none
+        wrong = shown(returned)
+    if wrong:
+        legal = ", ".join(map(str, moves))
+        raise InvalidPlayerError(f"{name} chose {wrong} on '{board}' with a {roll}; legal: {legal}")
+    return tuple(move for move in moves if move in chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +128,7 @@ class FunctionPlayer(Player):
         moves = legal_moves(board, roll)
         if len(moves) == 1:
             return moves
-        returned = self.function(board, roll, moves)
-        chosen = set(map(as_move, [returned] if isinstance(returned, Move | str) else returned))
-        if not chosen or not chosen <= set(moves):
-            wrong = ", ".join(str(move) for move in chosen - set(moves)) or "nothing"
-            legal = ", ".join(map(str, moves))
-            raise InvalidPlayerError(f"{self.name} chose {wrong} on '{board}' with a {roll}; legal: {legal}")
-        return tuple(move for move in moves if move in chosen)
+        return checked_choices(self.name, self.function(board, roll, moves), board, roll)
 
 
 class OptimalPlayer(Player):

@@ -26,6 +26,7 @@ from madn import Board, Rules
 from madn.cli import commands, main, options, output, progress
 from madn.report import Fact, facts
 from madn.rules import HOUSE_RULES
+from madn.solver import make_plan
 from madn.solving import SOLVING
 
 SMALL = Rules(pieces=2, squares=12)
@@ -96,6 +97,7 @@ CONTRACT = {
     "players": "players features",
     "match fpoc random --games 2000": "rules first second board first_wins games standard_error",
     "match fpoc best --exact --pieces 1": "rules first second board exact as_second residual",
+    "match fpoc optimal --regret --pieces 2 --games 50": "loss standard_error decisions games by_phase by_rule",
     "match --table --games 50 --pieces 1": "rules players games matches",
     "play fpoc random --pieces 1 --seed 1": "rules result plies seed record",
     "analyse-game GAME": "rules result start end moves first second",
@@ -263,6 +265,11 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
         ("match fpoc random --table", "give two players, or --table"),
         ("match fpoc random --exact --games 5", "--exact plays no games"),
         ("match optimal fpoc", "4 pieces, 40 squares"),
+        ("match fpoc random --regret", "--regret needs a player A, optimal as B"),
+        ("match optimal fpoc --regret --pieces 2", "--regret needs a player A, optimal as B"),
+        ("match fpoc optimal --regret --exact", "neither --exact nor --table"),
+        ("match fpoc optimal --regret", "player optimal needs a database for 4 pieces"),
+        ("match fpoc optimal --regret --pieces 2 --games 3", "games must be 4 to 1000000000, not 3"),
         ("match TMP/none.rules fpoc", "none.rules: No such file"),
         ("match fpoc random --pieces 1 --board 40/0", "the game is over"),
         ("play chess", "there is no player 'chess'"),
@@ -553,6 +560,17 @@ def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run
 )
 def test_the_line_says_what_and_where(line: str, words: str, run: Run) -> None:
     assert words in run(*line.split())[2]
+
+
+def test_a_solve_that_does_not_fit_names_the_way_that_does(run: Run, tmp_path: Path) -> None:
+    status, out, err = run("solve", "--pieces", 4, "--memory", "1G")
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    least = make_plan(Rules(), memory=1, scratch=".")
+    memory, disk = (f"{needed / 2**30:.1f} GiB" for needed in (least.memory_bytes, least.scratch_bytes))
+    assert f"1.0 GiB are allowed; with --scratch DIR it needs {memory} and at most {disk} of disk" in err
+    status, out, err = run("solve", "--pieces", 4, "--memory", "1G", "--scratch", tmp_path / "scratch")
+    assert status == 3
+    assert f"this solve needs {memory} of memory, and 1.0 GiB are allowed\n" in err
 
 
 def test_a_text_with_line_breaks_stays_on_one_line(run: Run) -> None:

@@ -236,5 +236,5 @@ def test_boards_and_moves_may_be_texts() -> None:
     assert player.choose("3,17/0", 4) == Move(3, 7)
     several = FunctionPlayer("any", "Draws.", lambda board, roll, moves: [str(move) for move in moves])
     assert several.choices(Board.parse("3,17/0"), 4) == (Move(3, 7), Move(17, 21))
-    with pytest.raises(IllegalMoveError, match="is not a move"):
+    with pytest.raises(InvalidPlayerError, match="odd chose 'up' on '3,17/0' with a 4; legal: 3-7, 17-21"):
         FunctionPlayer("odd", "Says nonsense.", lambda *_: "up").choose("3,17/0", 4)

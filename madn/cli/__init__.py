@@ -96,8 +96,8 @@ def commands(ctx: click.Context) -> None:
     A BOARD is written OWN/OTHER, the side to move first. Each side lists the squares of its pieces, counted
     from its own A-square: 0 is the A-square, 39 the last square of the main field, 40 to 43 the finish zone
     (with 40 squares and 4 pieces). Pieces in the box are not written; a side with all its pieces in the box
-    is b. The starting position is 0/0. The rules are in docs/rules.md, and at /rules of the page that
-    madn serve shows.
+    is b. The starting position is 0/0. The rules of the game are in docs/rules.md; madn serve shows
+    them too, at /rules.html.
 
     Every command takes --json: one JSON object on standard output, everything else on standard error.
     Exit status: 0 done, 1 the answer is no (a verification failed), 2 wrong usage or bad input, 3 not

@@ -206,6 +206,7 @@ class BlockReader(FrameReader):
         self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
         self.game = Game(self.catalogue.rules)
         self._tables: tuple[list[int], list[BlockTable]] = [], []  # their first IDs, ascending, and themselves
+        self._held: Array | None = None  # the raw values of all positions, by ID
 
     def decode(self, table: BlockTable, at: int, frame: bytes) -> Array:
         """The raw values, or the words of best moves, of a block."""
@@ -297,7 +298,39 @@ class BlockReader(FrameReader):
         """The probabilities stored for position IDs, in their order."""
         self.check_open()
         self._check_values()
+        held = self._held
+        if held is not None:
+            return self.catalogue.encodings[0].encoding.wins(held[ids])
         return self._stored(ids, np.float64, Encoding.wins)
+
+    def hold(self, most: int) -> None:
+        """Keep the raw values of all positions in memory, if they are all here and take at most `most` bytes."""
+        self.check_open()
+        self._check_values()
+        encodings = [stored.encoding for stored in self.catalogue.encodings]
+        blocks, positions = self.totals()
+        if self._held is not None or len(encodings) != 1 or positions * encodings[0].word.itemsize > most:
+            return
+        end = 0
+        for first, count in self.ranges():
+            end = end + count if first == end else -1  # blocks that overlap leave room for others
+        if end != self.game.positions:
+            return
+        values: Array = np.empty(positions, encodings[0].dtype)
+
+        def decode(first: int) -> None:
+            table = self.catalogue.blocks(first, TABLE_BLOCKS)
+            for at, (start, count) in enumerate(zip(table.first_ids, table.counts, strict=True)):
+                values[start : start + count] = self.block(table, at, keep=False)
+
+        with ThreadPoolExecutor(min(processors(), 8)) as pool:
+            list(pool.map(decode, range(0, blocks, TABLE_BLOCKS)))
+        self._held = values
+
+    def close(self) -> None:
+        """As that of any reader; what is held is dropped."""
+        super().close()
+        self._held = None
 
     def words(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
         """The words of best moves stored for position IDs, in their order; `policy.choice` reads one."""

@@ -141,7 +141,7 @@ class Workplace:
                     _remove(self.part / name)
             if task is not None and not begun:
                 with open(self.journal, "xb") as file:
-                    Journal(file).append({"task": task, "command": command})
+                    Journal(file).append({"task": task, "command": command, "place": self.part.name})
         except BaseException:
             self.close(keep=True)
             raise
@@ -244,6 +244,9 @@ def _begun(part: Path, task: Task | None) -> bool:
             return False  # killed when it had just begun
         reason = "damaged, or of another version of madn: the first line does not have its digest"
         raise CorruptBlockError(f"{journal}: {reason}; to start anew remove {part}")
+    if begun.get("place") != part.name:
+        other = begun.get("place", "another version of madn")
+        raise CorruptBlockError(f"{journal}: this is the journal of {other}; to start anew remove {part}")
     if begun["task"] != task and more:
         advice = f"`{begun['command']}` goes on with it, and to start anew remove that directory"
         raise OutputError(f"{part}: holds the unfinished work of another command: {advice}")

@@ -3,6 +3,8 @@
 const WORDS = {
   en: {
     skip: "To the analysis",
+    rules: "Rules",
+    rulesPage: "/rules.html",
     interface: "For programs",
     database: "Database",
     other: "Deutsch",
@@ -105,6 +107,8 @@ const WORDS = {
   },
   de: {
     skip: "Zur Auswertung",
+    rules: "Spielregeln",
+    rulesPage: "/rules.de.html",
     interface: "Für Programme",
     database: "Datenbank",
     other: "English",
