@@ -5,6 +5,7 @@ A `Board` is written `OWN/OTHER`, the side to move first; `Rules` say how many p
 
 TYPE_CHECKING = False  # `typing` itself takes time to import
 if TYPE_CHECKING:
+    from madn.advisor import Advisor
     from madn.board import Board, Move
     from madn.database import (
         Analysis,
@@ -27,9 +28,11 @@ if TYPE_CHECKING:
         InvalidRulesError,
         InvalidTypeError,
         MadnError,
+        MadnWarning,
         MissingBlockError,
         MissingDatabaseError,
         MissingExtraError,
+        NoAnswerError,
         NoValuesError,
         OutputError,
         PlanError,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
 __version__: str
 
 LAZY = {  # the names of each module, errors apart: nothing is imported before it is used
+    "advisor": ("Advisor",),
     "board": ("Board", "Move"),
     "database": (
         "Analysis",
@@ -61,6 +65,7 @@ LAZY = {  # the names of each module, errors apart: nothing is imported before i
 }
 
 __all__ = [
+    "Advisor",
     "Analysis",
     "BestMoveDatabase",
     "Board",
@@ -77,11 +82,13 @@ __all__ = [
     "InvalidRulesError",
     "InvalidTypeError",
     "MadnError",
+    "MadnWarning",
     "MissingBlockError",
     "MissingDatabaseError",
     "MissingExtraError",
     "Move",
     "MoveValue",
+    "NoAnswerError",
     "NoValuesError",
     "OutputError",
     "PlanError",

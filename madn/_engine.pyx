@@ -53,7 +53,10 @@ cdef int list_options(const GameTables* t, uint64_t own, uint64_t other, int rol
 
 
 cdef class Engine:
-    """Answers from what a `BlockReader` stores: values, or best moves only.
+    """Answers from what a reader knows by ID: values (`win`), or best moves only (`policy` is true: `choices`).
+
+    A `BlockReader` has a database, the readers of `madn/advisor.py` and `madn/parts.py` estimates or a solution in
+    memory; `check_open` raises what a closed one raises.
 
     A position is two masks. A move is (start, end, captures, own, other, win): start -1 is the box, end -1 a lost turn,
     `own` and `other` are the board that the next player to roll sees, `win` is the mover's winning probability, or None

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, Support
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._engine import Engine
+from madn._engine import Engine as Engine
 from madn.board import Board, Move, as_board, checked_roll
 from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError, NoValuesError
 from madn.ranges import MOST_BYTES, checked_int
-from madn.ranking import rank_many
+from madn.ranking import game_of, rank_many
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES, BlockReader, open_reader
 from madn.views import analysis_view, database_view
@@ -30,6 +30,8 @@ else:
     Win = TypeVar("Win")
 
 Option = tuple[int, int, bool, int, int, float | None]  # a move as the engine gives it
+DATABASE, SOLVED, ESTIMATE = "database", "solved", "estimate"  # where a number comes from
+PLIES = 300  # that games last, at most, on average: a residual is an error of so many times its size (docs/method.md)
 MEASURED = ("decisions", "max_loss", "max_loss_board", "mean_loss")
 EMBEDDED = "two-pieces"  # the directory of the small database inside the package, in madn/data
 PRELOADED = 1 << 22  # positions of the largest game that `preload` decodes: 32 MiB
@@ -42,12 +44,21 @@ class MoveValue(Generic[Win]):
     """A legal move, the mover's winning probability after it, and the board that the next roll sees.
 
     `win` is None, here and below, in a database that stores best moves only. For type checkers it is a float in what
-    a `ValueDatabase` answers: a `MoveValue[float]`.
+    a `ValueDatabase` answers: a `MoveValue[float]`. `source` says where it comes from: "database", "solved" (when it
+    was asked for) or "estimate". `error` is the largest error that a value of this source can have, for an estimate the
+    root mean square error; None if that is not known.
     """
 
     move: Move
     win: Win
     board: Board
+    source: str = DATABASE
+    error: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is no estimate."""
+        return self.source != ESTIMATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +74,19 @@ class RollValue(Generic[Win]):
 class Analysis(Generic[Win]):
     """A board, the probability that the side to move wins before it rolls, and the six rolls.
 
-    A finished game has no rolls.
+    A finished game has no rolls. The analysis is `exact` if all its numbers are.
     """
 
     board: Board
     win: Win
     rolls: tuple[RollValue[Win], ...]
+    source: str = DATABASE
+    error: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing in it is an estimate."""
+        return self.source != ESTIMATE
 
     def _repr_html_(self) -> str:
         return analysis_view(self)
@@ -131,12 +149,25 @@ class Database(Generic[Win]):
         self._catalogue = self._reader.catalogue
         self.rules = self._catalogue.rules
         self.tie = max((stored.encoding.tie for stored in self._catalogue.encodings), default=0.0)
+        self.error = self._error()
         self.engine = Engine(self._reader, self.tie)
 
     @property
     def values(self) -> str:
         """How values are stored: `float64`, `fixed32`, `bits8` to `bits24`, or `policy` for best moves only."""
         return "+".join(stored.encoding.name for stored in self._catalogue.encodings)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every position of the game is in it."""
+        return len(self) == self.engine.game.positions
+
+    def _error(self) -> float | None:
+        """The largest error that a value can have: what rounding added and what the solve left; None if unknown."""
+        residual = self._catalogue.provenance.get("residual")
+        if self._reader.policy or not isinstance(residual, float) or not 0 <= residual <= 1:
+            return None
+        return max((stored.max_error for stored in self._catalogue.encodings), default=0.0) + PLIES * residual
 
     @property
     def digests(self) -> dict[str, str]:
@@ -195,9 +226,10 @@ class Database(Generic[Win]):
         """
         self._reader.check_open()
         positions = self.engine.game.positions
+        most = checked_int("most", most, 0, MOST_BYTES)
         if most and not self._reader.policy:
-            self._reader.hold(checked_int("most", most, 0, MOST_BYTES))
-        if not self._reader.policy and self._reader.totals()[1] == positions <= PRELOADED:
+            self._reader.hold(most)
+        if not self._reader.policy and self.whole and positions <= PRELOADED:
             self.engine.hold(self._reader.wins(np.arange(positions)))
 
     def win(self, board: Board | str) -> float:
@@ -226,17 +258,13 @@ class Database(Generic[Win]):
 
         Where only best moves are stored, the others follow by descending start.
         """
-        return self._values(self.engine.moves(*self._masks(board), checked_roll(roll)))
+        listed = self.engine.moves(*self._masks(board), checked_roll(roll))
+        return move_values(listed, self.rules, DATABASE, self.error)
 
     def analyse(self, board: Board | str) -> Analysis[Win]:
         """The value of a board and of every move for all six rolls."""
         board = as_board(board, self.rules)
-        win, listed = self.engine.analyse(*self._masks(board))
-        rolls: list[RollValue[Any]] = []
-        for roll, options in zip(ROLLS, listed, strict=False):
-            moves = self._values(options)
-            rolls.append(RollValue(roll, moves[0].win, moves))
-        return Analysis(board, win, tuple(rolls))
+        return analysis(board, *self.engine.analyse(*self._masks(board)), DATABASE, self.error)
 
     def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
         """The winning probabilities of many positions, in their order.
@@ -295,25 +323,8 @@ class Database(Generic[Win]):
     def _masks(self, board: Board | str) -> tuple[int, int]:
         return as_board(board, self.rules, self._holder).masks
 
-    def _values(self, options: list[Option]) -> tuple[MoveValue[Any], ...]:
-        return tuple(
-            MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, self.rules))
-            for start, end, captures, own, other, win in options
-        )
-
     def _ids(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.int64]:
-        if not isinstance(boards, np.ndarray) or boards.dtype.kind in "OU":
-            boards = np.array([self._masks(board) for board in boards], np.uint64).reshape(-1, 2)
-        if boards.ndim != 1:
-            return rank_many(boards, self.rules)
-        if boards.dtype.kind not in "iu":
-            raise InvalidBoardError(f"positions are boards, IDs or masks, not an array of {boards.dtype}")
-        positions = self.engine.game.positions
-        wrong = (boards < 0) | (boards >= positions)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {positions - 1}")
-        return boards.astype(np.int64)
+        return ids_of(boards, self.rules, self._holder)
 
     def _rolls(self, rolls: object, count: int) -> NDArray[np.int64]:
         """A roll for each of so many positions; IllegalMoveError names the first that is none."""
@@ -338,6 +349,47 @@ class Database(Generic[Win]):
         if isinstance(decisions, int) and decisions > 0:
             figures["bits_per_decision"] = 8 * size / decisions
         return {"bits_per_position": 8 * size / max(positions, 1), **figures}
+
+
+def ids_of(
+    boards: Sequence[Board | str] | NDArray[Any], rules: Rules, holder: str = "this game is of"
+) -> NDArray[np.int64]:
+    """The IDs of boards, of masks (two columns), or of IDs themselves, which are checked."""
+    if not isinstance(boards, np.ndarray) or boards.dtype.kind in "OU":
+        masks = [as_board(board, rules, holder).masks for board in boards]
+        boards = np.array(masks, np.uint64).reshape(-1, 2)
+    if boards.ndim != 1:
+        return rank_many(boards, rules)
+    if boards.dtype.kind not in "iu":
+        raise InvalidBoardError(f"positions are boards, IDs or masks, not an array of {boards.dtype}")
+    positions = game_of(rules).positions
+    wrong = (boards < 0) | (boards >= positions)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {positions - 1}")
+    return boards.astype(np.int64)
+
+
+def move_values(options: list[Option], rules: Rules, source: str, error: float | None) -> tuple[MoveValue[Any], ...]:
+    """The moves of the engine with where their values come from; that a game is over is no estimate."""
+    values: tuple[MoveValue[Any], ...] = tuple(
+        MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, rules), source, error)
+        for start, end, captures, own, other, win in options
+    )
+    if source != ESTIMATE:
+        return values
+    return tuple(v if v.board.winner is None else replace(v, source=SOLVED, error=0.0) for v in values)
+
+
+def analysis(
+    board: Board, win: float | None, listed: list[list[Option]], source: str, error: float | None
+) -> Analysis[Any]:
+    """The analysis of the engine with where its values come from."""
+    rolls: tuple[RollValue[Any], ...] = tuple(
+        RollValue(roll, moves[0][-1], move_values(moves, board.rules, source, error))
+        for roll, moves in zip(ROLLS, listed, strict=False)
+    )
+    return Analysis(board, win, rolls, source, error)
 
 
 class ValueDatabase(Database[float]):

@@ -82,20 +82,27 @@ def compiled(player: Player, rules: Rules, start: Board | None = None) -> Compil
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
         return CompiledPlayer(Game(rules), coded, player.draws)
-    if isinstance(player, OptimalPlayer) and player.database.rules == rules and table_bytes(player, start):
-        try:
-            values = _table(player.database, start)
-        except NoValuesError:  # a database of best moves
-            return None
-        return CompiledPlayer(player.database.engine.game, values=values, tie=player.database.tie)
-    return None
+    database = _database(player, rules, start)
+    if database is None or not table_bytes(player, rules, start):
+        return None
+    try:
+        values = _table(database, start)
+    except NoValuesError:  # a database of best moves
+        return None
+    return CompiledPlayer(database.engine.game, values=values, tie=database.tie)
 
 
-def table_bytes(player: Player | None, start: Board | None) -> int:
+def _database(player: Player | None, rules: Rules, start: Board | None) -> Database | None:
+    """The database that `optimal` plays from; None if it has none, and for other players."""
+    return player.database_for(start or Board.start(rules)) if isinstance(player, OptimalPlayer) else None
+
+
+def table_bytes(player: Player | None, rules: Rules, start: Board | None) -> int:
     """The memory that the values of a compiled `optimal` take; 0 for other players, and for too large a table."""
-    if not isinstance(player, OptimalPlayer):
+    database = _database(player, rules, start)
+    if database is None:
         return 0
-    rules, item = player.database.rules, _table_type(player.database).itemsize
+    item = _table_type(database).itemsize
     return item * sum(count for _, count in _ids(rules, start)) if rules.positions * item <= TABLE_BYTES else 0
 
 

@@ -29,7 +29,7 @@ def analysis_view(analysis: "Analysis") -> str:
     """The board, and beside it the moves of every roll with the mover's winning probabilities."""
     words = f"<code>{escape(str(analysis.board))}</code>"
     if analysis.win is not None:
-        words += f": the side to move wins {percent(analysis.win).replace(' ', NO_BREAK)} of the time"
+        words += f": the side to move wins {chance(analysis.win, analysis.exact).replace(' ', NO_BREAK)} of the time"
     names = ["roll", "best move", "wins", "other moves, points behind"] if analysis.win is not None else []
     return (
         "<div style='display:flex;flex-wrap:wrap;gap:1.5em;align-items:center'>"
@@ -47,7 +47,7 @@ def _roll(value: "RollValue") -> list[str]:
     best, *others = value.moves
     cells = [_cell(value.roll), _cell(f"<b>{escape(str(best.move))}</b>", plain=False)]
     if best.win is not None:
-        cells.append(_cell(percent(best.win), NUMBER))
+        cells.append(_cell(chance(best.win, best.exact), NUMBER))
     return [*cells, _cell(", ".join(_other(move, best) for move in others), plain=False)]
 
 
@@ -73,6 +73,13 @@ def _table(caption: str, rows: Iterable[list[str]], names: Sequence[str] = ()) -
 def percent(probability: float) -> str:
     """A probability with the four decimals of the thesis' tables."""
     return f"{100 * probability:.4f} %"
+
+
+def chance(win: float | None, exact: bool = True) -> str:
+    """A winning probability, `about` so much if it is an estimate; `-` if there is none."""
+    if win is None:
+        return "-"
+    return percent(win) if exact else f"about {100 * win:.1f} %"
 
 
 def size(count: int) -> str:

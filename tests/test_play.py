@@ -131,6 +131,14 @@ def test_two_persons_are_called_red_and_black() -> None:
     assert all(bottom[:2] == ["R", "."] for bottom in bottoms)
 
 
+def test_a_person_is_told_why_a_move_is_forced() -> None:
+    """With pieces in the box, who stands on the A-square must go: here on the third roll, after a 6 brought it out."""
+    command = [sys.executable, "-m", "madn", "play", "--pieces", "3", "--seed", "5"]
+    done = subprocess.run(command, input="\n\n\n", capture_output=True, text=True, check=True, timeout=60)
+    assert "The only move is b-0 (out of the box): press Enter." in done.stdout
+    assert "The only move is 0-3 (square 0 must be cleared): press Enter." in done.stdout
+
+
 def test_with_three_rolls_all_tries_are_told() -> None:
     command = [sys.executable, "-m", "madn", "play", "fpoc", "random", "--pieces", "2", "--house", "--seed", "5"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

@@ -6,6 +6,7 @@ keeps what still agrees, times and other things that depend on the machine inclu
 
 import os
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -65,9 +66,32 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     assert source in [example.source for example in examples(ROOT / "docs" / "cli.md")]
 
 
+def typed_first() -> list[str]:
+    """What README, the page about the server and the end of tools/run tell people to type: arguments of madn."""
+    text = (ROOT / "tools" / "run").read_text(encoding="utf-8").split("What to try next:")[1].replace("$db", "two")
+    text += "".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/web.md"))
+    found = re.findall(r"tools/run ([^`\n…#]*?)(?:`|  |$|…)", text, re.MULTILINE)
+    return sorted({line for line in found if line and line != "ARGS"})
+
+
+@pytest.mark.parametrize("line", typed_first())
+def test_what_people_are_told_to_type_works(
+    line: str, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions are asked; of what runs long, waits for somebody or needs a large machine, the arguments are read."""
+    name, *args = shlex.split(line)
+    if name in {"analyse", "best-move", "win", "-h"}:
+        shutil.copytree(two, tmp_path / "databases" / "two")
+        shutil.copytree(two, tmp_path / "two")
+        monkeypatch.chdir(tmp_path)
+        assert main([name, *args]) == 0
+    else:
+        commands.commands[name].make_context(name, args)
+
+
 def test_links_between_the_documents_lead_somewhere() -> None:
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
+        for target in re.findall(r"""(?:\]\(|src=")([^)#"]+)[^)]*[)"]""", document.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name} links to {target}"
 

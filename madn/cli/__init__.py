@@ -5,6 +5,7 @@ Commands import what costs time (numpy, SQLite, the kernels) only when they run.
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
@@ -26,7 +27,15 @@ from madn.cli.reproduce import reproduce
 from madn.cli.serve import serve
 from madn.cli.solve import plan, solve
 from madn.cli.verify import verify
-from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingBlockError, ResourceError
+from madn.errors import (
+    CorruptBlockError,
+    FormatVersionError,
+    MadnError,
+    MadnWarning,
+    MissingBlockError,
+    ResourceError,
+    printable,
+)
 
 BAD_INPUT, BAD_DATA, INTERRUPTED = 2, 3, 130
 GROUPS: dict[str, tuple[click.Command, ...]] = {
@@ -117,7 +126,9 @@ def main(args: Sequence[str] | None = None) -> int:
     # Waiting threads soon give up their processor: beside ten other programs a solve took a fifth of the time.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:
-        with _surviving_closed_pipes():
+        with _surviving_closed_pipes(), warnings.catch_warnings():
+            warnings.showwarning = _warned
+            warnings.simplefilter("always", MadnWarning)
             return _run(args)
     except KeyboardInterrupt:  # before click looks at the arguments, or after the command
         return _failed("interrupted", INTERRUPTED)
@@ -141,6 +152,11 @@ def _run(args: Sequence[str] | None) -> int:
     except (CtrlCError, click.Abort):
         return _failed("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
+
+
+def _warned(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning as one line, wherever it comes from."""
+    click.echo(f"madn: {printable(' '.join(str(message).split()))}", err=True)
 
 
 def _failed(message: str, status: int) -> int:

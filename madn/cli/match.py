@@ -1,21 +1,22 @@
 """`madn match`: two players against each other, by playing games or exactly; `madn players`: lists them."""
 
 import textwrap
-from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 
-import madn
-from madn.board import Board, as_board
+from madn.board import Board
+from madn.cli.asking import player_source, say_what_optimal_plays
 from madn.cli.options import database_option, rules_options
 from madn.cli.output import attributes, columns, json_option, percent, plural, print_json, show
 from madn.cli.progress import ProgressBar
+from madn.errors import NoAnswerError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
+    from madn.advisor import Advisor
     from madn.database import Database
     from madn.players import Player
     from madn.regret import Loss
@@ -67,19 +68,23 @@ def match(
     if regret and (exact or table or second != "optimal"):
         raise click.UsageError("--regret needs a player A, optimal as B, and neither --exact nor --table")
     played = None if exact else games if games is not None else 10_000 if table or regret else 100_000
-    with nullcontext() if db is None else madn.open_database(db) as database:
-        if database is not None:
-            as_board(board, database.rules, f"{db} holds")
+    with player_source(db, rules) as source:
         if table:
-            _print_table(_all_players(rules, database), board, played, seed, threads, as_json)
+            _print_table(_all_players(board, source), board, played, seed, threads, as_json)
             return
         if regret:
-            player, _ = (find_player(name or "", rules, database) for name in (first, second))
+            player = find_player(first or "", rules, source)
+            database = source.whole(board)
+            if database is None:
+                raise NoAnswerError(
+                    f"regret needs exact values of all that {board} can lead to; {source.remedy(board)}"
+                )
             _print_regret(player, database, board, played or 0, seed, threads, as_json)
             return
         one, two = (
-            None if exact and name == "best" else find_player(name or "", rules, database) for name in (first, second)
+            None if exact and name == "best" else find_player(name or "", rules, source) for name in (first, second)
         )
+        say_what_optimal_plays(board, one, two)
         found = _result(one, two, board, played, seed, threads)
     rows: list[tuple[str, object]] = [("game", rules), ("first", first), ("second", second), ("board", board)]
     if exact:
@@ -93,13 +98,16 @@ def match(
     show(as_json, {**head, **found}, columns(rows))
 
 
-def _all_players(rules: Rules, database: "Database | None") -> "dict[str, Player]":
-    """The players that can play this game: `optimal` only with a database of it."""
-    from madn.players import PLAYERS, OptimalPlayer
+def _all_players(board: Board, source: "Advisor") -> "dict[str, Player]":
+    """The players that can play this game: `optimal` only if it is, `estimate` only if there is an estimator."""
+    from madn.players import PLAYERS, EstimatePlayer, OptimalPlayer
 
-    optimal = OptimalPlayer(database)
-    others = {name: player for name, player in PLAYERS.items() if name != optimal.name}
-    return {optimal.name: optimal, **others} if optimal.database.rules == rules else others
+    players = {name: OptimalPlayer(source) if name == OptimalPlayer.name else one for name, one in PLAYERS.items()}
+    if source.whole(board) is None:
+        del players[OptimalPlayer.name]
+    if source.estimates is None:
+        del players[EstimatePlayer.name]
+    return players
 
 
 def _result(
@@ -122,7 +130,7 @@ def _result(
 
 def _print_regret(
     player: "Player",
-    database: "Database[Any] | None",
+    database: "Database[Any]",
     board: Board,
     games: int,
     seed: int,

@@ -9,6 +9,7 @@ import click
 
 from madn.drawing import BLACK, RED
 from madn.errors import printable
+from madn.views import chance as chance
 from madn.views import percent as percent
 from madn.views import size as size
 

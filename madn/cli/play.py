@@ -2,23 +2,25 @@
 
 import random
 import sys
-from contextlib import ExitStack
+import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-import madn
-from madn.board import Board, Move, as_board
+from madn.board import Board, Move
+from madn.cli.asking import player_source, say_what_optimal_plays
 from madn.cli.options import check_output_file, database_option, rules_options
 from madn.cli.output import columns, json_option, painted, plural, print_json
 from madn.drawing import BLACK, RED
+from madn.errors import MissingBlockError
 from madn.ranges import checked_seed
 from madn.rules import DIE, Rules
 
 if TYPE_CHECKING:
-    from madn.database import Database
+    from madn.advisor import Advisor
+    from madn.database import MoveValue
     from madn.players import Player
     from madn.record import Record
 
@@ -51,25 +53,20 @@ def play(
 
     A moves first and plays against B; 'human' is you, anything else a player (madn players) or a rule file.
     Type the number of a move to play it; Enter plays the only one. 'hint' shows the chance of winning after each
-    move (if there is a database of the game), 'undo' takes back your last choice (the rolls stay the same),
-    'help' lists what else can be typed.
+    move, 'undo' takes back your last choice (the rolls stay the same), 'help' lists what else can be typed.
 
-    Example: madn play human fpoc --pieces 2 --out game.txt
+    Example: madn play human optimal --out game.txt
     """
     from madn.players import find_player
     from madn.record import Record, write_record
 
     if out is not None:
         check_output_file(out, "--out")
-    with ExitStack() as stack:
-        given = None if db is None else stack.enter_context(madn.open_database(db))
-        if given is not None:
-            as_board(Board.start(rules), given.rules, f"{db} holds")
-        opened = given or stack.enter_context(madn.open_database())
-        database = opened if opened.rules == rules else None
-        players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
+    with player_source(db, rules) as source:
+        players = [None if name == HUMAN else find_player(name, rules, source) for name in (first, second)]
+        say_what_optimal_plays(Board.start(rules), *players)
         seed = random.SystemRandom().randrange(2**32) if seed is None else checked_seed(seed)
-        session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
+        session = Session(Record(Board.start(rules), first, second), players, source, seed, as_json)
         record = session.run()
     if out is not None:
         write_record(record, out)
@@ -89,7 +86,7 @@ class Session:
 
     record: "Record"
     players: "list[Player | None]"
-    database: "Database | None"
+    source: "Advisor"
     seed: int
     quiet: bool
     auto: bool = False
@@ -138,7 +135,7 @@ class Session:
             player = next(player for player in self.players if player is not None)
             order = "You move first" if self.players[0] is None else f"{player.name} moves first"
             self.say(f"You are Red (R) and {player.name} is Black (B). {order}.")
-            self.say(f"{player.name}: {player.description}")
+            self.say(textwrap.fill(f"{player.name}: {player.description}", 79))
         else:
             self.say(f"{self._name('first')} moves first, {self._name('second')} second.")
         if None in self.players:
@@ -222,11 +219,13 @@ class Session:
 
     def _show_turn(self, rolls: list[int], moves: tuple[Move, ...]) -> None:
         """The board, the roll, and the moves."""
-        rules = self.record.rules
+        board, rules = self.record.board, self.record.rules
         rolled = f"{self._name(self.record.mover)} rolled {click.style(_listed(rolls), bold=True)}"
         self.say(f"\n{self.picture()}\n")
         if len(moves) == 1:
-            self.say(f"{rolled}. The only move is {_described(moves[0], rules)}: press Enter.")
+            duty = moves[0].start == 0 and 1 < len(board.own) < rules.pieces
+            why = " (square 0 must be cleared)" if duty else ""
+            self.say(f"{rolled}. The only move is {_described(moves[0], rules)}{why}: press Enter.")
         else:
             listed = [(number, move, _remark(move, rules)) for number, move in enumerate(moves, 1)]
             self.say(f"{rolled}. Which move?\n{columns(listed, right=[0])}")
@@ -238,14 +237,14 @@ class Session:
         return line.strip() if line else None
 
     def _hint(self, board: Board, roll: int) -> None:
-        if self.database is None:
-            solve = f"madn solve {self.record.rules.options}"
-            self.say(f"There is no database of this game: make one with `{solve}` and name it with --db.")
+        try:
+            best, *others = self.source.moves(board, roll)
+        except MissingBlockError as error:
+            self.say(str(error))
             return
         numbers = {move: number for number, move in enumerate(board.legal_moves(roll), 1)}
-        best, *others = self.database.moves(board, roll)
-        rows = [(numbers[best.move], best.move, _chance(best.win), "best")]
-        rows += [(numbers[m.move], m.move, _chance(m.win), _less(best.win, m.win)) for m in others]
+        rows = [(numbers[best.move], best.move, _chance(best), "best")]
+        rows += [(numbers[m.move], m.move, _chance(m), _less(best.win, m.win)) for m in others]
         self.say(columns(rows, right=[0, 2]))
 
     def _undo(self) -> bool:
@@ -305,8 +304,9 @@ def _reported(move: Move, rules: Rules) -> str:
     return f"{way} to {rules.opposite(move.end)}{', capturing your piece' if move.captures else ''}"
 
 
-def _chance(win: float | None) -> str:
-    return "" if win is None else f"wins {100 * win:.1f} %"
+def _chance(move: "MoveValue") -> str:
+    about = "" if move.exact else "about "
+    return "" if move.win is None else f"wins {about}{100 * move.win:.1f} %"
 
 
 def _less(best: float | None, win: float | None) -> str:
