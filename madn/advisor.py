@@ -4,8 +4,9 @@
 
 An `Advisor` asks in this order: a database (given, or found where `madn/places.py` says), a part of the game that is
 solved in seconds (`madn/parts.py`), the estimator. It says which of them answered. A position is answered exactly, with
-all that can come after it, or all its open numbers are estimates: of two moves, one exact and one estimated, the wrong
-one would often look better, while the errors of estimates for similar positions are similar and cancel.
+all that can come after it, or all its numbers are estimates, except that a game is over. So the answer depends on the
+databases that are there, and never on what happens to be in the cache; and nothing is solved for an answer that would
+not be exact all the same. Exact values for those moves that lead to an endgame would save little: docs/query.md.
 """
 
 import os
@@ -216,7 +217,7 @@ class Advisor:
     `database` (one that is open, or its path) is asked first; without one, those that are found. Parts of at most
     `limit` positions are solved when they are needed and kept in the directory `cache`, by default the user's;
     `progress` is called meanwhile with the fraction done and a few words. With `wait` False they are solved in the
-    background, one at a time, and estimated until then. With `estimate` False the estimator is not asked.
+    background, one at a time on one thread, and estimated until then. With `estimate` False the estimator is not asked.
 
     `win`, `moves` and `analyse` say where their numbers come from: `source` ("database", "solved" or "estimate"),
     `exact` and `error`. Where nobody knows, they raise `NoAnswerError`.
@@ -236,7 +237,8 @@ class Advisor:
         if rules is not None:
             checked_type("rules", rules, Rules)
         limit = checked_int("limit", limit, 0, MOST_BYTES)
-        kept = Parts(cache_directory() if cache is None else Path(cache), cache_bytes())
+        directory = cache_directory() if cache is None else Path(cache)
+        kept = Parts(directory, cache_bytes(), threads=None if wait else 1)  # the background leaves room
         self._opened: list[Database] = []  # here, and closed here
         if database is None:
             self.databases = self._opened = find_databases(rules or STANDARD)
