@@ -15,7 +15,18 @@ INTERRUPTED = 130  # exit status
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
-    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt."""
+    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt.
+
+    Python swallows what is raised in a callback of a weak reference: there it is raised a moment later.
+    """
+    if (
+        frame is not None
+        and os.path.basename(frame.f_code.co_filename) == "weakref.py"
+        and hasattr(signal, "setitimer")
+    ):
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        return
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
