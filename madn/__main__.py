@@ -19,15 +19,11 @@ def interrupt(_number: int, frame: "FrameType | None") -> None:
 
     Python swallows what is raised in a callback of a weak reference: there it is raised a moment later.
     """
-    if (
-        frame is not None
-        and os.path.basename(frame.f_code.co_filename) == "weakref.py"
-        and hasattr(signal, "setitimer")
-    ):
-        signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
-        return
     while frame is not None:
+        if frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")) and hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            return
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
         frame = frame.f_back
