@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         MadnWarning,
         MissingBlockError,
         MissingDatabaseError,
+        MissingExtraError,
         NoAnswerError,
         NoValuesError,
         OutputError,
@@ -84,6 +85,7 @@ __all__ = [
     "MadnWarning",
     "MissingBlockError",
     "MissingDatabaseError",
+    "MissingExtraError",
     "Move",
     "MoveValue",
     "NoAnswerError",
@@ -113,7 +115,7 @@ def __getattr__(name: str) -> object:
         return version("madn")
     from importlib import import_module
 
-    if name in {"board", "errors", "rules"}:
+    if name in {"board", "envs", "errors", "rules"}:
         return import_module(f"madn.{name}")
     if name in __all__:
         module = next((module for module, names in LAZY.items() if name in names), "errors")

@@ -85,5 +85,9 @@ class InvalidRecordError(MadnError, ValueError):
     """The text is not the record of a game; the message names the line."""
 
 
+class MissingExtraError(MadnError, ImportError):
+    """A package that is not installed is needed for this; the message says which extra of madn brings it."""
+
+
 class MadnWarning(UserWarning):
     """Something is wrong that an answer does not depend on: a cache that cannot be written, say."""
