@@ -164,6 +164,11 @@ def test_a_batch_is_its_positions(listed: list[Board], client: TestClient) -> No
 @settings(max_examples=60)
 @given(board=boards(TWO, finished=False), roll=rolls, player=st.sampled_from(list(PLAYERS)), seed=SEEDS)
 def test_a_player_makes_one_of_its_moves(board: Board, roll: int, player: str, seed: int, client: TestClient) -> None:
+    (facts,) = (facts for facts in asked(client, "databases")["databases"] if facts["name"] == "two-pieces")
+    if player not in facts["players"]:
+        parameters = {"board": str(board), "roll": str(roll), "player": player}
+        assert client.get("/api/move", params=parameters).status_code == 400
+        return
     found = asked(client, "move", board=board, roll=roll, player=player, seed=seed)
     position = asked(client, "position", board=board)
     assert found["moves"] == position["rolls"][roll - 1]["moves"]

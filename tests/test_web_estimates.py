@@ -127,8 +127,9 @@ def test_the_command_serves_a_game_without_a_database(
     assert names("--pieces", "3", "--no-jumping") == [("three-pieces-no-jumping", False)]
     monkeypatch.setattr("madn.advisor.find_estimator", lambda rules: None)
     estimates_of.cache_clear()
-    assert main(["serve", "--port", "0"]) == 3
-    assert "no database and no estimator for 4 pieces, 40 squares" in capsys.readouterr().err
+    assert main(["serve", "--port", "0", "--pieces", "3"]) == 3
+    assert "no database and no estimator for 3 pieces, 40 squares" in capsys.readouterr().err
+    assert names() == [("two-pieces", True)]
     assert main(["serve", str(tmp_path), "--pieces", "3"]) == 2
     assert "give DB or the rules, not both" in capsys.readouterr().err
     estimates_of.cache_clear()
