@@ -284,6 +284,24 @@ def test_databases_are_found(small: Path, tmp_path: Path, monkeypatch: pytest.Mo
         assert advisor.databases == []
 
 
+def test_a_database_is_written_where_it_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory that answers name is made for it; other directories that are not there are a mistake."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    home = places.data_directory()
+    assert home is not None
+    with Advisor(SMALL, limit=0, estimate=False) as advisor:
+        command, positions = advisor.remedy("0/0") or ("", 0)
+    assert (command.split()[:2], command.split()[-1], positions) == (
+        ["madn", "solve"],
+        str(home / "NAME"),
+        SMALL.positions,
+    )
+    assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(tmp_path / "no" / "small"), "--json"]) == 2
+    assert main([*command.replace("WORK", str(tmp_path / "work")).split()[1:], "--json"]) == 0
+    with Advisor(SMALL, limit=0, estimate=False) as advisor:
+        assert advisor.win("0/0").source == DATABASE
+
+
 def test_the_most_exact_database_is_asked_first(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(small, tmp_path / "z-fine")
     assert main(["compress", str(small), str(tmp_path / "a-coarse"), "--bits", "8", "--json"]) == 0
