@@ -5,8 +5,17 @@ A `Board` is written `OWN/OTHER`, the side to move first; `Rules` say how many p
 
 TYPE_CHECKING = False  # `typing` itself takes time to import
 if TYPE_CHECKING:
+    from madn.advisor import Advisor
     from madn.board import Board, Move
-    from madn.database import Analysis, Database, open_database
+    from madn.database import (
+        Analysis,
+        BestMoveDatabase,
+        Database,
+        MoveValue,
+        RollValue,
+        ValueDatabase,
+        open_database,
+    )
     from madn.errors import (
         ClosedDatabaseError,
         CorruptBlockError,
@@ -19,14 +28,18 @@ if TYPE_CHECKING:
         InvalidRulesError,
         InvalidTypeError,
         MadnError,
+        MadnWarning,
         MissingBlockError,
         MissingDatabaseError,
+        MissingExtraError,
+        NoAnswerError,
         NoValuesError,
         OutputError,
         PlanError,
         ResourceError,
         RulesMismatchError,
     )
+    from madn.game import Game
     from madn.ranking import rank, rank_many, unrank, unrank_many
     from madn.rules import Rules
     from madn.solving import solve
@@ -34,20 +47,33 @@ if TYPE_CHECKING:
 __version__: str
 
 LAZY = {  # the names of each module, errors apart: nothing is imported before it is used
+    "advisor": ("Advisor",),
     "board": ("Board", "Move"),
-    "database": ("Analysis", "Database", "open_database"),
+    "database": (
+        "Analysis",
+        "BestMoveDatabase",
+        "Database",
+        "MoveValue",
+        "RollValue",
+        "ValueDatabase",
+        "open_database",
+    ),
+    "game": ("Game",),
     "ranking": ("rank", "rank_many", "unrank", "unrank_many"),
     "rules": ("Rules",),
     "solving": ("solve",),
 }
 
 __all__ = [
+    "Advisor",
     "Analysis",
+    "BestMoveDatabase",
     "Board",
     "ClosedDatabaseError",
     "CorruptBlockError",
     "Database",
     "FormatVersionError",
+    "Game",
     "IllegalMoveError",
     "InvalidBoardError",
     "InvalidNumberError",
@@ -56,15 +82,21 @@ __all__ = [
     "InvalidRulesError",
     "InvalidTypeError",
     "MadnError",
+    "MadnWarning",
     "MissingBlockError",
     "MissingDatabaseError",
+    "MissingExtraError",
     "Move",
+    "MoveValue",
+    "NoAnswerError",
     "NoValuesError",
     "OutputError",
     "PlanError",
     "ResourceError",
+    "RollValue",
     "Rules",
     "RulesMismatchError",
+    "ValueDatabase",
     "__version__",
     "open_database",
     "rank",
@@ -83,7 +115,7 @@ def __getattr__(name: str) -> object:
         return version("madn")
     from importlib import import_module
 
-    if name in {"board", "errors", "rules"}:
+    if name in {"board", "envs", "errors", "rules"}:
         return import_module(f"madn.{name}")
     if name in __all__:
         module = next((module for module, names in LAZY.items() if name in names), "errors")

@@ -5,10 +5,12 @@ into boards and moves, `madn/web/answers.py` into JSON. The rule for ties is `be
 compiled player `optimal` and the databases of best moves use too.
 """
 
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+import numpy as np
+
+from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
 
 from madn._core cimport (
-    BOX, DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, encode, finished, is_position, left_after,
+    BOX, DIE, MAX_CHOICES, Game, GameTables, OwnMove, best_option, decode, encode, finished, is_position, left_after,
     legal_options, own_moves, rolls_again,
 )
 
@@ -25,8 +27,36 @@ cdef struct Option:      # a legal move, and the board that the next player to r
     int64_t id
 
 
+cdef int list_options(const GameTables* t, uint64_t own, uint64_t other, int roll, Option* out) noexcept nogil:
+    """List the legal moves by ascending start, or the lost turn, and return how many; 0 in a finished game."""
+    cdef OwnMove moves[MAX_CHOICES]
+    cdef uint64_t left
+    cdef uint32_t legal
+    cdef int j = 0, k, count
+    if finished(t, own) or finished(t, other):
+        return 0
+    count = own_moves(t, own, roll, moves)
+    legal = legal_options(t, moves, count, other)
+    if count == 0:
+        moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
+        count = legal = 1
+    for k in range(count):
+        if not legal >> k & 1:
+            continue
+        left = other if moves[k].end < 0 else left_after(t, &moves[k], other)
+        out[j].number, out[j].start, out[j].end, out[j].captures = k, moves[k].start, moves[k].end, left != other
+        out[j].own = moves[k].after if rolls_again(roll) else left
+        out[j].other = left if rolls_again(roll) else moves[k].after
+        out[j].id = encode(t, out[j].own, out[j].other)
+        j += 1
+    return j
+
+
 cdef class Engine:
-    """Answers from what a `BlockReader` stores: values, or best moves only.
+    """Answers from what a reader knows by ID: values (`win`), or best moves only (`policy` is true: `choices`).
+
+    A `BlockReader` has a database, the readers of `madn/advisor.py` and `madn/parts.py` estimates or a solution in
+    memory; `check_open` raises what a closed one raises.
 
     A position is two masks. A move is (start, end, captures, own, other, win): start -1 is the box, end -1 a lost turn,
     `own` and `other` are the board that the next player to roll sees, `win` is the mover's winning probability, or None
@@ -63,35 +93,11 @@ cdef class Engine:
         return 0
 
     cdef int options(self, uint64_t own, uint64_t other, int roll, Option* out) except -1:
-        """List the legal moves by ascending start, or the lost turn, and return how many; 0 in a finished game.
-
-        Whether it is a position, and a roll, is checked here.
-        """
-        cdef const GameTables* t = &self.game.tables
-        cdef OwnMove moves[MAX_CHOICES]
-        cdef uint64_t left
-        cdef uint32_t legal
-        cdef int j = 0, k, count
+        """List the legal moves as `list_options` does; whether it is a position, and a roll, is checked here."""
         self.check(own, other)
         if not 1 <= roll <= DIE:
             raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
-        if finished(t, own) or finished(t, other):
-            return 0
-        count = own_moves(t, own, roll, moves)
-        legal = legal_options(t, moves, count, other)
-        if count == 0:
-            moves[0].start, moves[0].end, moves[0].after = BOX, -1, own
-            count = legal = 1
-        for k in range(count):
-            if not legal >> k & 1:
-                continue
-            left = other if moves[k].end < 0 else left_after(t, &moves[k], other)
-            out[j].number, out[j].start, out[j].end, out[j].captures = k, moves[k].start, moves[k].end, left != other
-            out[j].own = moves[k].after if rolls_again(roll) else left
-            out[j].other = left if rolls_again(roll) else moves[k].after
-            out[j].id = encode(t, out[j].own, out[j].other)
-            j += 1
-        return j
+        return list_options(&self.game.tables, own, other, roll, out)
 
     cdef object value(self, int64_t id):
         return self.reader.win(id) if self.table is None else self.table[id]
@@ -164,3 +170,68 @@ cdef class Engine:
         rolls = [self.moves(own, other, roll) for roll in range(1, DIE + 1)]
         win = self.value(encode(&self.game.tables, own, other)) if self.values else None
         return win, rolls if rolls[0] else []
+
+    def best_moves(self, const int64_t[::1] ids not None, const int64_t[::1] rolls not None):
+        """(start, end, captures) of the best moves of many positions, three arrays; end -2 is a finished game."""
+        cdef const GameTables* t = &self.game.tables
+        cdef Py_ssize_t n = ids.shape[0], i, bad = -1
+        cdef int P = t.pieces, j, count, best
+        cdef uint64_t own, other
+        cdef Option options[MAX_CHOICES]
+        cdef double chances[MAX_CHOICES]
+        if self.closed:
+            self.reader.check_open()
+        if rolls.shape[0] != n:
+            raise ValueError(f"{n} positions, but {rolls.shape[0]} rolls")
+        boards = np.full((n, P), -1, np.int64)    # after each legal move, where there are several
+        cdef int64_t[:, ::1] after = boards
+        with nogil:
+            for i in range(n):
+                if not 0 <= ids[i] < t.positions or not 1 <= rolls[i] <= DIE:
+                    bad = i
+                    break
+                decode(t, ids[i], &own, &other)
+                count = list_options(t, own, other, <int>rolls[i], options)
+                for j in range(count if count > 1 else 0):
+                    after[i, j] = options[j].id
+        if bad >= 0:
+            raise ValueError(f"position {bad}: ID {ids[bad]} and roll {rolls[bad]} are not a position and a roll")
+        known = np.zeros((n, P))
+        numbers = np.zeros(n, np.int8)
+        decided = boards[:, 0] >= 0
+        if not self.values:
+            numbers[decided] = choice(self.reader.words(np.asarray(ids)[decided]), np.asarray(rolls)[decided])
+        elif self.table is None:
+            known[boards >= 0] = self.reader.wins(boards[boards >= 0])
+        else:
+            known[boards >= 0] = np.asarray(self.table)[boards[boards >= 0]]
+        found = np.empty((3, n), np.int8)
+        cdef const double[:, ::1] wins = known
+        cdef const int8_t[::1] stored = numbers
+        cdef int8_t[:, ::1] moves = found
+        cdef bint values = self.values
+        cdef double tie = self.tie
+        with nogil:
+            for i in range(n):
+                decode(t, ids[i], &own, &other)
+                count = list_options(t, own, other, <int>rolls[i], options)
+                best = 0
+                if count == 0:
+                    moves[0, i], moves[1, i], moves[2, i] = BOX, -2, 0
+                    continue
+                if count > 1 and values:
+                    for j in range(count):
+                        chances[j] = wins[i, j] if rolls_again(<int>rolls[i]) else 1.0 - wins[i, j]
+                    best = best_option(chances, count, tie)
+                elif count > 1:
+                    while best < count and options[best].number != stored[i]:
+                        best += 1
+                    if best == count:
+                        bad = i
+                        break
+                moves[0, i] = <int8_t>options[best].start
+                moves[1, i] = <int8_t>options[best].end
+                moves[2, i] = options[best].captures
+        if bad >= 0:
+            raise ValueError(f"position {ids[bad]}, roll {rolls[bad]}: the stored move is not legal")
+        return found[0], found[1], found[2]

@@ -3,10 +3,7 @@
 from cython.parallel cimport prange
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
-from madn._core cimport (
-    DIE, MAX_CHOICES, GameTables, OwnMove, Turn, finished, is_position, left_after, madn_high_product, madn_lowest,
-    madn_popcount, own_moves, rolls_again, turn_of,
-)
+from madn._core cimport MAX_CHOICES, GameTables, OwnMove, finished, is_position
 from madn._machine cimport checked_threads
 from madn._players cimport Chooser, CompiledPlayer, choices
 
@@ -15,75 +12,18 @@ cdef enum:
     AT_ONCE = 1 << 20    # games of one call, which Ctrl-C does not interrupt
     LAST = 1 << 30       # the number of a game, at most
 
-cdef uint64_t GOLDEN = 0x9E3779B97F4A7C15ull
-
-
-cdef inline uint64_t mixed(uint64_t z) noexcept nogil:
-    """The output function of splitmix64."""
-    z = (z ^ (z >> 30)) * <uint64_t>0xBF58476D1CE4E5B9ull
-    z = (z ^ (z >> 27)) * <uint64_t>0x94D049BB133111EBull
-    return z ^ (z >> 31)
-
-
-cdef inline int drawn(uint64_t* state, int count) noexcept nogil:
-    """A number from 0 to count - 1."""
-    state[0] += GOLDEN
-    return <int>madn_high_product(mixed(state[0]), <uint64_t>count)
-
-
-cdef struct Play:
-    uint64_t sides[2]
-    uint64_t random
-    int turn
-    int roll             # of the last ply
-    OwnMove move         # and its move; the end is -1 for a lost turn
-    bint over
-
-
-cdef inline void begin_game(Play* play, uint64_t own, uint64_t other, uint64_t seed, int64_t number) noexcept nogil:
-    play.sides[0], play.sides[1] = own, other
-    play.random = mixed(seed + GOLDEN) ^ mixed(<uint64_t>number * GOLDEN + 1)
-    play.turn = 0
-    play.over = False
-
-
-cdef inline int rolled(const GameTables* game, uint64_t own, Play* play) noexcept nogil:
-    """The roll of a turn: `Rules.roll_weights` says how often each comes up."""
-    cdef OwnMove moves[MAX_CHOICES]
-    cdef int options[DIE]
-    cdef int roll, number
-    cdef Turn turn
-    if not game.three_rolls:
-        return drawn(&play.random, DIE) + 1
-    for roll in range(1, DIE + 1):
-        options[roll - 1] = own_moves(game, own, roll, moves)
-    turn = turn_of(game, options)
-    number = drawn(&play.random, turn.total)
-    if turn.total == DIE:
-        return number + 1
-    return number // (turn.wait // (DIE - 1)) + 1 if number < turn.wait else DIE
-
 
 cdef inline void ply(Play* play, const Chooser** players) noexcept nogil:
     """Roll, choose, move."""
     cdef OwnMove moves[MAX_CHOICES]
-    cdef uint64_t own = play.sides[play.turn], other = play.sides[1 - play.turn]
-    cdef int roll = rolled(players[0].game, own, play), n
+    cdef const GameTables* game = players[0].game
+    cdef int n = roll_die(play, game, moves)
     cdef uint32_t taken
-    n = own_moves(players[0].game, own, roll, moves)
-    play.roll = roll
-    play.move.end = -1
-    if n:
-        taken = choices(players[play.turn], other, roll, moves, n)
-        if taken & (taken - 1):
-            for _ in range(drawn(&play.random, madn_popcount(taken))):
-                taken &= taken - 1
-        play.move = moves[madn_lowest(taken)]
-        play.sides[play.turn] = play.move.after
-        play.sides[1 - play.turn] = left_after(players[0].game, &play.move, other)
-        play.over = finished(players[0].game, play.move.after)
-    if not rolls_again(roll) and not play.over:
-        play.turn = 1 - play.turn
+    if n == 0:
+        make_move(play, game, NULL)
+        return
+    taken = choices(players[play.turn], play.sides[1 - play.turn], play.roll, moves, n)
+    make_move(play, game, &moves[one_of(play, taken)])
 
 
 cdef struct Count:

@@ -122,10 +122,18 @@ cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t o
 
 cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const OwnMove* moves, int n) noexcept nogil:
     """Which of the n > 0 options of a roll the player takes, each as likely: bit k for moves[k]."""
+    cdef int rule
+    return decided(c, other, roll, moves, n, &rule)
+
+
+cdef inline uint32_t decided(const Chooser* c, uint64_t other, int roll, const OwnMove* moves, int n,
+                             int* rule) noexcept nogil:
+    """As `choices`; `rule` becomes the number of the rule that left one move, or how many rules there are."""
     cdef uint32_t alive = legal_options(c.game, moves, n, other), better
     cdef uint64_t foes
     cdef int i, k, value, most = 0
     cdef double wins[MAX_CHOICES]
+    rule[0] = c.count
     if not alive & (alive - 1):
         return alive
     if c.values.fine != NULL or c.values.coarse != NULL:
@@ -146,6 +154,7 @@ cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const O
                 better |= <uint32_t>1 << k
         alive = better
         if not alive & (alive - 1):
+            rule[0] = i
             return alive
     return alive if c.draws else <uint32_t>1 << madn_highest(alive)
 

@@ -197,17 +197,26 @@ class Board:
             return Board(tuple(own), tuple(other), self.rules)
         return Board(tuple(other), tuple(own), self.rules)
 
+    def mirror(self) -> "Board":
+        """The same pieces with the other side to move."""
+        return Board(self.other, self.own, self.rules)
+
     def ascii(self, *, flip: bool = False) -> str:
         """Draw the board in plain text, the side to move at the bottom (with `flip`, at the top)."""
-        return drawing.ascii_board(self.own, self.other, self.rules, caption=str(self), flip=flip)
+        return drawing.ascii_board(self.own, self.other, self.rules, name=str(self), flip=flip)
 
-    def svg(self, move: Move | str | None = None, *, flip: bool = False) -> str:
-        """Draw the board as an SVG picture; `move`, a move of the side to move, is marked on it."""
+    def svg(self, move: Move | str | None = None, *, flip: bool = False, caption: bool = True) -> str:
+        """Draw the board as an SVG picture; `move`, a move of the side to move, is marked on it.
+
+        The `caption` below says whose turn it is; with `flip` that side sits at the top.
+        """
         move = None if move is None else as_move(move)
         if move is not None and max(move.start or 0, move.end or 0) >= self.rules.goal:
             raise IllegalMoveError(f"{move} leaves the board: its squares are 0 to {self.rules.goal - 1}")
         mark = None if move is None or move.end is None else (move.start, move.end)
-        return drawing.svg_board(self.own, self.other, self.rules, caption=str(self), flip=flip, mark=mark)
+        return drawing.svg_board(
+            self.own, self.other, self.rules, name=str(self), caption=caption, flip=flip, mark=mark
+        )
 
     def _repr_svg_(self) -> str:
         return self.svg()

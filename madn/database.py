@@ -1,75 +1,138 @@
 """Opening a database and answering from it."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from madn._engine import Engine
+from madn._engine import Engine as Engine
 from madn.board import Board, Move, as_board, checked_roll
-from madn.errors import IllegalMoveError, InvalidBoardError, MissingBlockError
-from madn.ranking import rank_many
+from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError, NoValuesError
+from madn.ranges import MOST_BYTES, checked_int
+from madn.ranking import game_of, rank_many
 from madn.rules import ROLLS, Rules
-from madn.store.reader import CACHE_BYTES, open_reader
+from madn.store.reader import CACHE_BYTES, BlockReader, open_reader
+from madn.views import analysis_view, database_view
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # which type checkers know without it
+
+    Win = TypeVar("Win", bound=float | None, default=float | None, covariant=True)
+else:
+    from typing import TypeVar
+
+    Win = TypeVar("Win")
 
 Option = tuple[int, int, bool, int, int, float | None]  # a move as the engine gives it
+DATABASE, SOLVED, ESTIMATE = "database", "solved", "estimate"  # where a number comes from
+PLIES = 300  # that games last, at most, on average: a residual is an error of so many times its size (docs/method.md)
 MEASURED = ("decisions", "max_loss", "max_loss_board", "mean_loss")
 EMBEDDED = "two-pieces"  # the directory of the small database inside the package, in madn/data
 PRELOADED = 1 << 22  # positions of the largest game that `preload` decodes: 32 MiB
+AT_ONCE = 1 << 18  # positions whose best moves are found together
+MOVES = np.dtype([("start", np.int8), ("end", np.int8), ("captures", np.bool_)])  # of `best_moves`
 
 
 @dataclass(frozen=True, slots=True)
-class MoveValue:
+class MoveValue(Generic[Win]):
     """A legal move, the mover's winning probability after it, and the board that the next roll sees.
 
-    `win` is None, here and below, in a database that stores best moves only.
+    `win` is None, here and below, in a database that stores best moves only. For type checkers it is a float in what
+    a `ValueDatabase` answers: a `MoveValue[float]`. `source` says where it comes from: "database", "solved" (when it
+    was asked for) or "estimate". `error` is the largest error that a value of this source can have, for an estimate the
+    root mean square error; None if that is not known.
     """
 
     move: Move
-    win: float | None
+    win: Win
     board: Board
+    source: str = DATABASE
+    error: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is no estimate."""
+        return self.source != ESTIMATE
 
 
 @dataclass(frozen=True, slots=True)
-class RollValue:
+class RollValue(Generic[Win]):
     """A roll, the mover's winning probability with its best move, and all its moves, best first."""
 
     roll: int
-    win: float | None
-    moves: tuple[MoveValue, ...]
+    win: Win
+    moves: tuple[MoveValue[Win], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Generic[Win]):
     """A board, the probability that the side to move wins before it rolls, and the six rolls.
 
-    A finished game has no rolls.
+    A finished game has no rolls. The analysis is `exact` if all its numbers are.
     """
 
     board: Board
-    win: float | None
-    rolls: tuple[RollValue, ...]
+    win: Win
+    rolls: tuple[RollValue[Win], ...]
+    source: str = DATABASE
+    error: float | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing in it is an estimate."""
+        return self.source != ESTIMATE
+
+    def _repr_html_(self) -> str:
+        return analysis_view(self)
 
 
-def open_database(path: str | os.PathLike[str] | None = None, *, cache_bytes: int = CACHE_BYTES) -> "Database":
+@overload
+def open_database(path: None = None, *, values: bool = False, cache_bytes: int = CACHE_BYTES) -> "ValueDatabase": ...
+@overload
+def open_database(
+    path: str | os.PathLike[str] | None, *, values: Literal[True], cache_bytes: int = CACHE_BYTES
+) -> "ValueDatabase": ...
+@overload
+def open_database(
+    path: str | os.PathLike[str] | None = None, *, values: bool = False, cache_bytes: int = CACHE_BYTES
+) -> "Database": ...
+def open_database(
+    path: str | os.PathLike[str] | None = None, *, values: bool = False, cache_bytes: int = CACHE_BYTES
+) -> "Database":
     """Open a database; without a path the small one, of two pieces, that comes with the package.
+
+    It is a `ValueDatabase`, or a `BestMoveDatabase` if only best moves are stored; with `values` that raises
+    `NoValuesError`.
 
     Its files are opened now: it answers for this database even if another takes its place. Blocks are read when they
     are needed, and at most `cache_bytes` of decoded ones stay in memory.
     """
-    if path is None:
-        path = str(resources.files("madn") / "data" / EMBEDDED)
-    return Database(path, cache_bytes=cache_bytes)
+    reader = open_reader(embedded_path() if path is None else Path(path), cache_bytes)
+    if not reader.policy:
+        return ValueDatabase(reader)
+    if values:
+        reader.close()
+        raise NoValuesError(f"{path}: this database stores best moves, and values were asked for")
+    return BestMoveDatabase(reader)
 
 
-class Database:
+def embedded_path() -> Path:
+    """Where the database lies that comes with the package."""
+    return Path(str(resources.files("madn") / "data" / EMBEDDED))
+
+
+class Database(Generic[Win]):
     """A solved game, of certain `rules`, to query. Threads may share one; `with` closes it. A board may be a text.
+
+    `len(db)` positions are stored, `board in db` says whether one is, and `for board in db` goes through them in the
+    order of their IDs. A database can be pickled: the copy opens the same path again, and must find the same database
+    there. A process that was forked may go on asking.
 
     The mover's winning probability decides which move is best. Moves within `tie` of the largest are equal (1e-12 in
     `float64`, 2**-29 in `fixed32`, 0 for rounded values): of those the one that starts on the highest square, of the
@@ -79,19 +142,32 @@ class Database:
     default, and every `.win` in an answer is None. `engine` gives the same answers as numbers, from masks.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> None:
-        self.path = Path(path)
+    def __init__(self, reader: BlockReader) -> None:
+        self.path = reader.directory
         self._holder = f"the database {self.path} holds"
-        self._reader = open_reader(self.path, cache_bytes)
+        self._reader = reader
         self._catalogue = self._reader.catalogue
         self.rules = self._catalogue.rules
         self.tie = max((stored.encoding.tie for stored in self._catalogue.encodings), default=0.0)
+        self.error = self._error()
         self.engine = Engine(self._reader, self.tie)
 
     @property
     def values(self) -> str:
         """How values are stored: `float64`, `fixed32`, `bits8` to `bits24`, or `policy` for best moves only."""
         return "+".join(stored.encoding.name for stored in self._catalogue.encodings)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every position of the game is in it."""
+        return len(self) == self.engine.game.positions
+
+    def _error(self) -> float | None:
+        """The largest error that a value can have: what rounding added and what the solve left; None if unknown."""
+        residual = self._catalogue.provenance.get("residual")
+        if self._reader.policy or not isinstance(residual, float) or not 0 <= residual <= 1:
+            return None
+        return max((stored.max_error for stored in self._catalogue.encodings), default=0.0) + PLIES * residual
 
     @property
     def digests(self) -> dict[str, str]:
@@ -101,7 +177,35 @@ class Database:
     def __repr__(self) -> str:
         return f"open_database({str(self.path)!r})"
 
-    def __enter__(self) -> "Database":
+    def _repr_html_(self) -> str | None:
+        return None if self._reader.closed else database_view(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        self._reader.check_open()
+        path = None if self.path == embedded_path() else str(self.path.absolute())
+        return reopened, (path, self._reader.cache_bytes, self.digests)
+
+    def __len__(self) -> int:
+        self._reader.check_open()
+        return self._positions
+
+    @cached_property
+    def _positions(self) -> int:
+        return self._reader.totals()[1]
+
+    def __contains__(self, board: Board | str) -> bool:
+        self._reader.check_open()
+        board = as_board(board, self.rules)
+        return board.rules == self.rules and self._reader.stores(self.engine.game.rank(*board.masks))
+
+    def __iter__(self) -> Iterator[Board]:
+        for first, count in self._reader.ranges():
+            masks = self.engine.game.unrank_many(np.arange(first, first + count))
+            for own, other in zip(*(side.tolist() for side in masks), strict=True):
+                self._reader.check_open()
+                yield unchecked_board(own, other, self.rules)
+
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -115,11 +219,17 @@ class Database:
         self._reader.close()
         self.engine.close()
 
-    def preload(self) -> None:
-        """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk."""
+    def preload(self, most: int = 0) -> None:
+        """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk.
+
+        Of a larger game, the values for `win_many` are decoded if they take at most `most` bytes as they are stored.
+        """
         self._reader.check_open()
         positions = self.engine.game.positions
-        if not self._reader.policy and self._reader.totals()[1] == positions <= PRELOADED:
+        most = checked_int("most", most, 0, MOST_BYTES)
+        if most and not self._reader.policy:
+            self._reader.hold(most)
+        if not self._reader.policy and self.whole and positions <= PRELOADED:
             self.engine.hold(self._reader.wins(np.arange(positions)))
 
     def win(self, board: Board | str) -> float:
@@ -143,19 +253,18 @@ class Database:
             raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
         return move_of(*best)
 
-    def moves(self, board: Board | str, roll: SupportsIndex) -> tuple[MoveValue, ...]:
+    def moves(self, board: Board | str, roll: SupportsIndex) -> tuple[MoveValue[Win], ...]:
         """Every legal move with the mover's winning probability, best first; none in a finished game.
 
         Where only best moves are stored, the others follow by descending start.
         """
-        return self._values(self.engine.moves(*self._masks(board), checked_roll(roll)))
+        listed = self.engine.moves(*self._masks(board), checked_roll(roll))
+        return move_values(listed, self.rules, DATABASE, self.error)
 
-    def analyse(self, board: Board | str) -> Analysis:
+    def analyse(self, board: Board | str) -> Analysis[Win]:
         """The value of a board and of every move for all six rolls."""
         board = as_board(board, self.rules)
-        win, listed = self.engine.analyse(*self._masks(board))
-        rolls = zip(ROLLS, listed, strict=False)
-        return Analysis(board, win, tuple(RollValue(roll, moves[0][-1], self._values(moves)) for roll, moves in rolls))
+        return analysis(board, *self.engine.analyse(*self._masks(board)), DATABASE, self.error)
 
     def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
         """The winning probabilities of many positions, in their order.
@@ -164,6 +273,30 @@ class Database:
         the squares of the side to move and of the other, bit q for square q in each side's own numbers).
         """
         return self._reader.wins(self._ids(boards))
+
+    def best_moves(
+        self,
+        boards: Sequence[Board | str] | NDArray[Any],
+        rolls: SupportsIndex | Sequence[SupportsIndex] | NDArray[Any],
+    ) -> NDArray[np.void]:
+        """The best moves of many positions, given as for `win_many`, with a roll for each or one for all.
+
+        The array has a move in each row, with the fields `start` (-1 is the box), `end` and `captures`; a lost turn
+        has -1 for both squares. The moves are those of `best_move`.
+        """
+        ids = self._ids(boards)
+        dice = self._rolls(rolls, len(ids))
+        self._reader.check_open()
+        moves = np.empty(len(ids), MOVES)
+        for begin in range(0, len(ids), AT_ONCE):
+            some = slice(begin, begin + AT_ONCE)
+            start, end, captures = self.engine.best_moves(ids[some], dice[some])
+            if (over := np.flatnonzero(end < -1)).size:
+                at = begin + int(over[0])
+                board = unchecked_board(*self.engine.game.unrank(ids[at]), self.rules)
+                raise IllegalMoveError(f"position {at}: board '{board}': the game is over, there are no moves")
+            moves["start"][some], moves["end"][some], moves["captures"][some] = start, end, captures
+        return moves
 
     def info(self) -> dict[str, Any]:
         """What is in the database and where it comes from, ready for JSON; compares the catalogue with its digest."""
@@ -190,25 +323,22 @@ class Database:
     def _masks(self, board: Board | str) -> tuple[int, int]:
         return as_board(board, self.rules, self._holder).masks
 
-    def _values(self, options: list[Option]) -> tuple[MoveValue, ...]:
-        return tuple(
-            MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, self.rules))
-            for start, end, captures, own, other, win in options
-        )
-
     def _ids(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.int64]:
-        if not isinstance(boards, np.ndarray) or boards.dtype.kind in "OU":
-            boards = np.array([self._masks(board) for board in boards], np.uint64).reshape(-1, 2)
-        if boards.ndim != 1:
-            return rank_many(boards, self.rules)
-        if boards.dtype.kind not in "iu":
-            raise InvalidBoardError(f"positions are boards, IDs or masks, not an array of {boards.dtype}")
-        positions = self.engine.game.positions
-        wrong = (boards < 0) | (boards >= positions)
-        if wrong.any():
-            at = int(np.argmax(wrong))
-            raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {positions - 1}")
-        return boards.astype(np.int64)
+        return ids_of(boards, self.rules, self._holder)
+
+    def _rolls(self, rolls: object, count: int) -> NDArray[np.int64]:
+        """A roll for each of so many positions; IllegalMoveError names the first that is none."""
+        given = np.asarray(rolls)
+        if given.ndim == 0:
+            return np.full(count, checked_roll(given[()]), np.int64)
+        if given.dtype.kind not in "iu" and given.size:
+            raise IllegalMoveError(f"rolls are whole numbers from 1 to {ROLLS[-1]}, not an array of {given.dtype}")
+        if given.shape != (count,):
+            raise IllegalMoveError(f"expected {count} rolls, one for each position, found an array of {given.shape}")
+        wrong = np.flatnonzero((given < ROLLS[0]) | (given > ROLLS[-1]))
+        if wrong.size:
+            raise IllegalMoveError(f"position {wrong[0]}: a roll is 1 to {ROLLS[-1]}, not {given[wrong[0]]}")
+        return given.astype(np.int64)
 
     def _compression(self, positions: int, size: int) -> dict[str, Any]:
         """Bits and what compressing has measured: `decisions` of a policy, losses of rounded values."""
@@ -219,6 +349,74 @@ class Database:
         if isinstance(decisions, int) and decisions > 0:
             figures["bits_per_decision"] = 8 * size / decisions
         return {"bits_per_position": 8 * size / max(positions, 1), **figures}
+
+
+def ids_of(
+    boards: Sequence[Board | str] | NDArray[Any], rules: Rules, holder: str = "this game is of"
+) -> NDArray[np.int64]:
+    """The IDs of boards, of masks (two columns), or of IDs themselves, which are checked."""
+    if not isinstance(boards, np.ndarray) or boards.dtype.kind in "OU":
+        masks = [as_board(board, rules, holder).masks for board in boards]
+        boards = np.array(masks, np.uint64).reshape(-1, 2)
+    if boards.ndim != 1:
+        return rank_many(boards, rules)
+    if boards.dtype.kind not in "iu":
+        raise InvalidBoardError(f"positions are boards, IDs or masks, not an array of {boards.dtype}")
+    positions = game_of(rules).positions
+    wrong = (boards < 0) | (boards >= positions)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {positions - 1}")
+    return boards.astype(np.int64)
+
+
+def move_values(options: list[Option], rules: Rules, source: str, error: float | None) -> tuple[MoveValue[Any], ...]:
+    """The moves of the engine with where their values come from; that a game is over is no estimate."""
+    values: tuple[MoveValue[Any], ...] = tuple(
+        MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, rules), source, error)
+        for start, end, captures, own, other, win in options
+    )
+    if source != ESTIMATE:
+        return values
+    return tuple(v if v.board.winner is None else replace(v, source=SOLVED, error=0.0) for v in values)
+
+
+def analysis(
+    board: Board, win: float | None, listed: list[list[Option]], source: str, error: float | None
+) -> Analysis[Any]:
+    """The analysis of the engine with where its values come from."""
+    rolls: tuple[RollValue[Any], ...] = tuple(
+        RollValue(roll, moves[0][-1], move_values(moves, board.rules, source, error))
+        for roll, moves in zip(ROLLS, listed, strict=False)
+    )
+    return Analysis(board, win, rolls, source, error)
+
+
+class ValueDatabase(Database[float]):
+    """A database with winning probabilities: no `.win` in its answers is None."""
+
+
+class BestMoveDatabase(Database[None]):
+    """A database of best moves: `win` and `win_many` raise `NoValuesError`, and every `.win` in an answer is None."""
+
+    def win(self, board: Board | str) -> NoReturn:
+        """Raises `NoValuesError`."""
+        super().win(board)
+        raise AssertionError("a database of best moves has no values")
+
+    def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NoReturn:
+        """Raises `NoValuesError`."""
+        super().win_many(boards)
+        raise AssertionError("a database of best moves has no values")
+
+
+def reopened(path: str | None, cache_bytes: int, digests: dict[str, str]) -> Database:
+    """Open a database that was pickled; `CorruptBlockError` if another has taken its place."""
+    database = open_database(path, cache_bytes=cache_bytes)
+    if database.digests != digests:
+        database.close()
+        raise CorruptBlockError(f"{database.path}: not the database that was pickled: its files have other digests")
+    return database
 
 
 @cache

@@ -135,7 +135,7 @@ def idle_sides(rules: Rules) -> list[tuple[Colour, SideCells]]:
     return sides
 
 
-def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, caption: str, flip: bool = False) -> str:
+def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, name: str, flip: bool = False) -> str:
     """Draw a board in plain text, with two lines below that say whose turn it is and what the signs mean.
 
     Squares have the numbers of the side to move; the finish squares of the other side have none. Every letter of the
@@ -159,7 +159,7 @@ def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, c
     lines = ["".join(drawn((x, y)) for x in range(cells.width)).rstrip() for y in range(cells.height)]
     status = ", ".join(f"{seat.colour.name} {seat.status}" for seat in (mover, waiting))
     legend = f"Numbers are {mover.colour.name}'s: ( ) A-square, [ ] finish square, . free place in a box"
-    return "\n".join([*lines, "", f"{status}: {caption}", legend])
+    return "\n".join([*lines, "", f"{status}: {name}", legend])
 
 
 CELL = 44  # from one square to the next
@@ -179,7 +179,8 @@ def svg_board(
     other: tuple[int, ...],
     rules: Rules,
     *,
-    caption: str,
+    name: str,
+    caption: bool = True,
     flip: bool = False,
     mark: tuple[int | None, int] | None = None,
 ) -> str:
@@ -187,18 +188,19 @@ def svg_board(
 
     It is the board of the web page, and its free squares have the numbers of the side to move. `mark` is the start
     and the end of a move of that side (start None: the box); both are ringed, the end in red if the move captures.
+    The `caption` below the board says whose turn it is, and its `name`.
     """
     cells = layout(rules)
     both = seats(own, other, rules, flip)
     mover = both[0]
-    width, height = (cells.width + 1) * CELL, (cells.height + 1) * CELL + CELL * 3 // 4
+    width, height = (cells.width + 1) * CELL, (cells.height + 1) * CELL + (CELL * 3 // 4 if caption else 0)
     words = ", ".join(f"{seat.colour.name} {seat.status}" for seat in both)
     detail = "; ".join(f"{seat.colour.name}: {_places(seat, rules)}" for seat in both)
     outer = f'width="{width + 2 * EDGE}" height="{height + 2 * EDGE}"'
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{-EDGE} {-EDGE} {width + 2 * EDGE} {height + 2 * EDGE}" '
         f'{outer} role="img" font-family="sans-serif" text-anchor="middle">',
-        f"<title>Mensch &#228;rgere Dich nicht, board {caption}: {words}</title>",
+        f"<title>Mensch &#228;rgere Dich nicht, board {name}: {words}</title>",
         f"<desc>{detail}.</desc>",
         f'<rect x="{-EDGE}" y="{-EDGE}" {outer} rx="22" fill="{FRAME}"/>',
         f'<rect x="4" y="4" width="{width - 8}" height="{height - 8}" rx="14" fill="{GROUND}"/>',
@@ -217,11 +219,12 @@ def svg_board(
     for seat in both:
         parts += [_pawn(cell, seat, "in the box") for cell in seat.side.box[: seat.boxed]]
         parts += [_pawn(seat.side.path[square], seat, f"on {square}") for square in seat.squares]
-    parts.append(
-        f'<text x="{width // 2}" y="{height - CELL // 2}" font-size="{CELL * 2 // 5}" fill="{INK}">'
-        f'<tspan font-weight="bold" fill="{mover.colour.dark}">{mover.colour.name} {mover.status}</tspan>'
-        f'<tspan dx="12">{caption}</tspan></text>'
-    )
+    if caption:
+        parts.append(
+            f'<text x="{width // 2}" y="{height - CELL // 2}" font-size="{CELL * 2 // 5}" fill="{INK}">'
+            f'<tspan font-weight="bold" fill="{mover.colour.dark}">{mover.colour.name} {mover.status}</tspan>'
+            f'<tspan dx="12">{name}</tspan></text>'
+        )
     return "\n".join([*parts, "</svg>", ""])
 
 

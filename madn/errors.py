@@ -45,6 +45,10 @@ class NoValuesError(MissingBlockError):
     """The database stores best moves without winning probabilities, and one was asked for."""
 
 
+class NoAnswerError(MissingBlockError):
+    """Nothing here knows the value of a position: no database, no part that is quickly solved, no estimator."""
+
+
 class CorruptBlockError(MadnError, OSError):
     """A file of the database is damaged, cut off or not what the catalogue says."""
 
@@ -79,3 +83,11 @@ class InvalidPlayerError(MadnError, ValueError):
 
 class InvalidRecordError(MadnError, ValueError):
     """The text is not the record of a game; the message names the line."""
+
+
+class MissingExtraError(MadnError, ImportError):
+    """A package that is not installed is needed for this; the message says which extra of madn brings it."""
+
+
+class MadnWarning(UserWarning):
+    """Something is wrong that an answer does not depend on: a cache that cannot be written, say."""

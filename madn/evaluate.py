@@ -183,7 +183,8 @@ def evaluate(
         )
     fine = rules.positions <= FINE_POSITIONS
     finest = FINE_TOLERANCE if fine else COARSE_TOLERANCE
-    check_memory("this", memory_needed(rules, pairs) + table_bytes(first, start) + table_bytes(second, start))
+    tables = sum(table_bytes(player, rules, start) for player in (first, second))
+    check_memory("this", memory_needed(rules, pairs) + tables)
     work = _Work(
         rules,
         (_chooser(first, rules, start, sum(sizes)), _chooser(second, rules, start, sum(sizes))),

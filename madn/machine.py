@@ -55,10 +55,11 @@ def check_memory(what: str, needed: int, allowed: int | None = None) -> None:
     room = available_memory() if allowed is None else allowed
     if room is not None and needed > room:
         which = "available" if allowed is None else "allowed"
-        raise ResourceError(f"{what} needs {_amount(needed)} of memory, and {_amount(room)} are {which}")
+        raise ResourceError(f"{what} needs {amount(needed)} of memory, and {amount(room)} are {which}")
 
 
-def _amount(size: int) -> str:
+def amount(size: int) -> str:
+    """A number of bytes for a person, in units of 1024."""
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
 
 

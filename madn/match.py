@@ -6,6 +6,7 @@ of its own, and a player that draws lots draws them from the same generator.
 
 from bisect import bisect_right
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate
 from math import sqrt
@@ -18,13 +19,14 @@ from madn import _match
 from madn._core import Game
 from madn._players import CompiledPlayer
 from madn.board import Board, as_board
-from madn.database import Database
-from madn.errors import InvalidPlayerError, NoValuesError
+from madn.database import Database, open_database
+from madn.errors import InvalidPlayerError, InvalidTypeError, NoValuesError
 from madn.features import FEATURES
 from madn.machine import chosen_threads
-from madn.players import OptimalPlayer, Player, RulePlayer
-from madn.ranges import checked_int, checked_seed
+from madn.players import Choose, FunctionPlayer, OptimalPlayer, Player, RulePlayer
+from madn.ranges import checked_int, checked_seed, shown
 from madn.record import Ply, Record
+from madn.regret import Regret, measure
 from madn.rules import Rules, rolls_again
 from madn.solver.graph import components
 from madn.solver.zones import Zones
@@ -33,6 +35,7 @@ from madn.store.blocks import FIXED32
 WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 MOST_GAMES = 10**9
+FEWEST_GAMES = 4  # for a standard error: two in each order
 SLICE = 20_000  # games between two looks at the clock and at Ctrl-C
 FINE_POSITIONS = 20_000_000  # up to this size values are tabulated as doubles, above in 32 bits where that is the same
 TABLE_BYTES = 2 << 30  # the largest table of values; above, the database is queried move by move
@@ -79,20 +82,27 @@ def compiled(player: Player, rules: Rules, start: Board | None = None) -> Compil
         numbers = list(FEATURES)
         coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
         return CompiledPlayer(Game(rules), coded, player.draws)
-    if isinstance(player, OptimalPlayer) and player.database.rules == rules and table_bytes(player, start):
-        try:
-            values = _table(player.database, start)
-        except NoValuesError:  # a database of best moves
-            return None
-        return CompiledPlayer(player.database.engine.game, values=values, tie=player.database.tie)
-    return None
+    database = _database(player, rules, start)
+    if database is None or not table_bytes(player, rules, start):
+        return None
+    try:
+        values = _table(database, start)
+    except NoValuesError:  # a database of best moves
+        return None
+    return CompiledPlayer(database.engine.game, values=values, tie=database.tie)
 
 
-def table_bytes(player: Player | None, start: Board | None) -> int:
+def _database(player: Player | None, rules: Rules, start: Board | None) -> Database | None:
+    """The database that `optimal` plays from; None if it has none, and for other players."""
+    return player.database_for(start or Board.start(rules)) if isinstance(player, OptimalPlayer) else None
+
+
+def table_bytes(player: Player | None, rules: Rules, start: Board | None) -> int:
     """The memory that the values of a compiled `optimal` take; 0 for other players, and for too large a table."""
-    if not isinstance(player, OptimalPlayer):
+    database = _database(player, rules, start)
+    if database is None:
         return 0
-    rules, item = player.database.rules, _table_type(player.database).itemsize
+    item = _table_type(database).itemsize
     return item * sum(count for _, count in _ids(rules, start)) if rules.positions * item <= TABLE_BYTES else 0
 
 
@@ -181,3 +191,35 @@ def simulate(
         wins, plies = wins + won, plies + moved
         progress(end / games, f"{first.name} - {second.name}")
     return Result(wins, games, plies)
+
+
+def regret(
+    player: Player | Choose,
+    database: Database[Any] | None = None,
+    *,
+    start: Board | str | None = None,
+    games: int = 10_000,
+    seed: int = 0,
+    threads: int | None = None,
+    progress: Callable[[float, str], None] = lambda fraction, text: None,
+) -> Regret:
+    """What a player loses against `optimal`, decision by decision, from games that it begins in turn with `optimal`.
+
+    The player may be a function of board, roll and legal moves that returns one of these, or several to draw from. The
+    database must have values; without one it is that of two pieces that comes with the package. The same seed gives
+    the same result, on any number of threads.
+    """
+    with nullcontext(database) if database is not None else open_database() as values:
+        board = Board.start(values.rules) if start is None else as_board(start, values.rules, f"{values.path} holds")
+        games = checked_int("games", games, FEWEST_GAMES, MOST_GAMES, InvalidPlayerError)
+        if board.winner is not None:
+            raise InvalidPlayerError(f"board '{board}': the game is over, there is nothing to play")
+        one = player if isinstance(player, Player) else _function_player(player)
+        fast = compiled(one, board.rules, board)
+        return measure(one, fast, values, board, games, checked_seed(seed), chosen_threads(threads), progress)
+
+
+def _function_player(function: Choose) -> FunctionPlayer:
+    if not callable(function):
+        raise InvalidTypeError(f"player must be a Player or a function, not {shown(function)}")
+    return FunctionPlayer(getattr(function, "__name__", type(function).__name__), "A function.", function)

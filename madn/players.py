@@ -9,16 +9,17 @@ probability. Most players are lists of rules, in Python or in a text file (`read
 
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import SupportsIndex
 
+from madn.advisor import Advisor, checked_estimates
 from madn.board import STANDARD, Board, Move, as_board, as_move, checked_roll
-from madn.database import Database, open_database
+from madn.database import Database, move_of
 from madn.errors import IllegalMoveError, InvalidPlayerError, RulesMismatchError
 from madn.features import FEATURES
+from madn.ranges import shown
 from madn.record import read_text
 from madn.rules import Rules
 
@@ -58,6 +59,22 @@ def legal_moves(board: Board, roll: int) -> tuple[Move, ...]:
     if not moves:
         raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
     return moves
+
+
+def checked_choices(
+    name: str, returned: Move | str | Iterable[Move | str], board: Board, roll: int
+) -> tuple[Move, ...]:
+    """The moves that a player returned, by ascending start; InvalidPlayerError unless all are legal, and some are."""
+    moves = legal_moves(board, roll)
+    try:
+        chosen = set(map(as_move, [returned] if isinstance(returned, Move | str) else returned))
+        wrong = ", ".join(map(str, chosen - set(moves))) if chosen else "nothing"
+    except (TypeError, IllegalMoveError):  # not moves, or a text that is none
+        wrong = shown(returned)
+    if wrong:
+        legal = ", ".join(map(str, moves))
+        raise InvalidPlayerError(f"{name} chose {wrong} on '{board}' with a {roll}; legal: {legal}")
+    return tuple(move for move in moves if move in chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,39 +128,80 @@ class FunctionPlayer(Player):
         moves = legal_moves(board, roll)
         if len(moves) == 1:
             return moves
-        returned = self.function(board, roll, moves)
-        chosen = set(map(as_move, [returned] if isinstance(returned, Move | str) else returned))
-        if not chosen or not chosen <= set(moves):
-            wrong = ", ".join(str(move) for move in chosen - set(moves)) or "nothing"
-            legal = ", ".join(map(str, moves))
-            raise InvalidPlayerError(f"{self.name} chose {wrong} on '{board}' with a {roll}; legal: {legal}")
-        return tuple(move for move in moves if move in chosen)
+        return checked_choices(self.name, self.function(board, roll, moves), board, roll)
 
 
 class OptimalPlayer(Player):
-    """Plays the best move of a database; without one, of the two-piece game that comes with the package."""
+    """Plays the best move that a database or an advisor knows; without one, that of an `Advisor` for the game.
+
+    So it is optimal in a game that has a database, or is small enough to be solved now. In others it plays endgames
+    exactly, and before them by estimates: `plays` says so.
+    """
 
     name = "optimal"
-    description = "Knows the chance to win after every move and takes the best move."
+    description = (
+        "Knows the chance to win after every move and takes the best move; where no database knows it, an estimate "
+        "takes its place until the endgame."
+    )
 
-    def __init__(self, database: Database | None = None) -> None:
-        if database is not None:
-            self.database = database
-
-    @cached_property
-    def database(self) -> Database:
-        """The database that is queried."""
-        return open_database()
+    def __init__(self, source: Database | Advisor | None = None) -> None:
+        self.source = source
+        self._advisors: dict[Rules, Advisor] = {}
 
     @property
     def text_rules(self) -> Rules:
-        """The rules of a board that is given as text: those of the database."""
-        return self.database.rules
+        """The rules of a board that is given as text: those of the source, or of the standard game."""
+        return STANDARD if self.source is None else self.source.rules
+
+    def source_for(self, rules: Rules) -> Database | Advisor:
+        """What is asked about a game with these rules."""
+        if self.source is not None:
+            return self.source
+        if rules not in self._advisors:
+            self._advisors[rules] = Advisor(rules)
+        return self._advisors[rules]
+
+    def database_for(self, start: Board) -> Database | None:
+        """The database that has a board and all that can come after it; None if the player has none."""
+        source = self.source_for(start.rules)
+        if isinstance(source, Advisor):
+            return source.whole(start)
+        return source if source.rules == start.rules else None
+
+    def plays(self, start: Board) -> str | None:
+        """What it plays instead of the best moves, for a person; None if it plays those.
+
+        `NoAnswerError` if it cannot play at all.
+        """
+        if self.database_for(start) is not None:
+            return None
+        source = self.source_for(start.rules)
+        if isinstance(source, Advisor):
+            source.check(start)
+        return (
+            f"optimal has no database of {start.rules}: it plays endgames exactly, and before them the moves that look "
+            "best to the estimator"
+        )
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
         """The best move; between equal ones that of the piece furthest along."""
-        board = as_board(board, self.database.rules, "the database of player optimal holds")
-        return (self.database.best_move(board, roll),)
+        source = self.source_for(board.rules)
+        board = as_board(board, source.rules, "player optimal plays")
+        return (source.best_move(board, roll),)
+
+
+class EstimatePlayer(Player):
+    """Plays the move after which the estimator gives it the best chance; needs no database."""
+
+    name = "estimate"
+    description = "Estimates the chance to win after every move and takes the move that looks best."
+
+    def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
+        """The move that looks best; between equal ones that of the piece furthest along."""
+        moves = legal_moves(board, roll)
+        if len(moves) == 1:
+            return moves
+        return (move_of(*checked_estimates(board.rules).engine.best_move(*board.masks, roll) or ()),)
 
 
 def _rules(*texts: str) -> tuple[Rule, ...]:
@@ -154,6 +212,7 @@ PLAYERS: dict[str, Player] = {
     player.name: player
     for player in (
         OptimalPlayer(),
+        EstimatePlayer(),
         RulePlayer("random", "Picks any legal move, each as likely as the others.", (), draws=True),
         RulePlayer(
             "fpoc",
@@ -246,10 +305,10 @@ def read_player(path: str | Path) -> RulePlayer:
     return parse_player(read_text(path, InvalidPlayerError), str(path))
 
 
-def find_player(name: str, rules: Rules, database: Database | None = None) -> Player:
-    """The player of a name, or of a rule file whose path has a '.' or a '/' in it.
+def find_player(name: str, rules: Rules, source: Database | Advisor | None = None) -> Player:
+    """The player of a name, or of a rule file whose path has a '.' or a '/' in it, for a game with these rules.
 
-    `optimal` queries `database`, which must have these rules; without one the database that comes with the package.
+    `optimal` asks `source`, which must have these rules; without one whoever knows.
     """
     if "/" in name or "\\" in name or "." in name:
         return read_player(name)
@@ -258,11 +317,10 @@ def find_player(name: str, rules: Rules, database: Database | None = None) -> Pl
             f"there is no player {name[:40]!r}; the players are {', '.join(PLAYERS)}, or the path of a rule file"
         )
     player = PLAYERS[name]
-    if isinstance(player, OptimalPlayer):
-        player = player if database is None else OptimalPlayer(database)
-        if player.database.rules != rules:
-            raise RulesMismatchError(
-                f"player optimal needs a database for {rules}; this one holds {player.database.rules}; "
-                f"give one that fits (`madn solve {rules.options}` writes it)"
-            )
+    if isinstance(player, EstimatePlayer):
+        checked_estimates(rules)
+    if isinstance(player, OptimalPlayer) and source is not None:
+        if source.rules != rules:
+            raise RulesMismatchError(f"player optimal is to play {rules}, and its database holds {source.rules}")
+        player = OptimalPlayer(source)
     return player

@@ -3,6 +3,7 @@
 What modules give to kernels, arrays of numbers, is checked here too: a ValueError then is a mistake in a program.
 """
 
+import re
 from operator import index
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from madn.errors import InvalidNumberError, InvalidTypeError, MadnError
 
 MOST_BYTES = 2**63 - 1
 MOST_SEED = 2**64 - 1
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 Kind = TypeVar("Kind")
 
@@ -62,6 +64,12 @@ def check_ascending(name: str, numbers: Any, last: int) -> None:
     found = np.asarray(numbers)
     if not len(found) or (found[0], found[-1]) != (0, last) or (found[1:] < found[:-1]).any():
         raise ValueError(f"{name} does not ascend from 0 to {last}")
+
+
+def parse_size(text: str) -> int | None:
+    """A number of bytes such as 20G, 512M or 1.5G, in units of 1024; None if it is not written like that."""
+    parts = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
+    return None if parts is None else int(float(parts[1]) * UNITS[parts[2].upper()])
 
 
 def as_int(value: object) -> int | None:

@@ -5,11 +5,14 @@ roll is what it changed (against the average over the six rolls), the cost of a 
 been worth more. From the start to the end of a game they add up:
 
     result = start + luck of first - cost of first - luck of second + cost of second
+
+Without a database of the game some numbers are estimates, which do not quite add up; a ply is `exact` if its are not.
 """
 
 from dataclasses import dataclass
 from typing import Literal
 
+from madn.advisor import Advisor
 from madn.board import Move
 from madn.database import Database
 from madn.errors import NoValuesError, RulesMismatchError
@@ -29,6 +32,7 @@ class MoveReview:
     before: float
     luck: float
     cost: float
+    exact: bool = True
 
     @property
     def after(self) -> float:
@@ -62,10 +66,10 @@ class GameReview:
 SMALLEST_COST = 1e-6  # differences below this are not called errors: values have a residual
 
 
-def analyse_game(record: Record, database: Database) -> GameReview:
+def analyse_game(record: Record, database: Database | Advisor) -> GameReview:
     """Judge every roll and every move of a game."""
     if record.rules != database.rules:
-        raise RulesMismatchError(f"the game is for {record.rules}; {database.path} holds {database.rules}")
+        raise RulesMismatchError(f"the game is for {record.rules}; {database!r} is for {database.rules}")
     reviews = []
     choices = {"first": 0, "second": 0}
     for number, (ply, board, mover) in enumerate(zip(record.plies, record.boards, record.movers, strict=False), 1):
@@ -75,9 +79,12 @@ def analyse_game(record: Record, database: Database) -> GameReview:
         choices[mover] += len(options) > 1
         best = played if played.win == options[0].win else options[0]
         if best.win is None or played.win is None:
-            raise NoValuesError(f"{database.path} stores best moves only; a review needs winning probabilities")
+            raise NoValuesError(f"{database!r} stores best moves only; a review needs winning probabilities")
         luck, cost = best.win - before, best.win - played.win
-        reviews.append(MoveReview(number, mover, str(board), ply.roll, ply.move, best.move, before, luck, cost))
+        exact = all(option.exact for option in options) and getattr(before, "exact", True)
+        reviews.append(
+            MoveReview(number, mover, str(board), ply.roll, ply.move, best.move, float(before), luck, cost, exact)
+        )
 
     def side(who: Literal["first", "second"], name: str) -> SideReview:
         own = [review for review in reviews if review.mover == who]
@@ -87,8 +94,8 @@ def analyse_game(record: Record, database: Database) -> GameReview:
     last = database.win(record.board)
     return GameReview(
         record,
-        database.win(record.start),
-        last if record.mover == "first" else 1 - last,
+        float(database.win(record.start)),
+        float(last) if record.mover == "first" else 1 - last,
         tuple(reviews),
         side("first", record.first),
         side("second", record.second),

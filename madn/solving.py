@@ -213,16 +213,25 @@ class Job:
 
     def _from_memory(self, report: Progress) -> Result:
         """Solve, then write the database."""
-        share = 1.0 if self.out is None else SOLVING
-        rest = 1 - share
-        solution = carry_out(self.plan, lambda fraction, text: report(share * fraction, text))
-        result = self._result(solution)
+        solution = self.solved(report)
         if self.sampling is not None:
             sample_solution(self.sampling, solution)
         if self.out is not None:
-            facts, bits = provenance(result), self.plan.bits
-            write_database(self.out, solution, facts, lambda part, text: report(share + rest * part, text), bits=bits)
-        return result
+            self.store(solution, report)
+        return self._result(solution)
+
+    def solved(self, report: Progress) -> Solution:
+        """Solve in memory, and store nothing yet."""
+        share = 1.0 if self.out is None else SOLVING
+        return carry_out(self.plan, lambda fraction, text: report(share * fraction, text))
+
+    def store(self, solution: Solution, report: Progress) -> None:
+        """Write the database of a solution that is in memory."""
+        if self.out is None:
+            raise OutputError("out: the name of a directory is missing")
+        facts, rest = provenance(self._result(solution)), 1 - SOLVING
+        bits = self.plan.bits
+        write_database(self.out, solution, facts, lambda part, text: report(SOLVING + rest * part, text), bits=bits)
 
     def _from_disk(self, report: Progress) -> Result:
         """Solve, and let the databases grow with every component that is solved.

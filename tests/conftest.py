@@ -1,6 +1,7 @@
 """Says which madn is being tested, makes sure that it is the installed one where asked for, and marks long tests."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,12 @@ import strategies  # noqa: F401  (its hypothesis profile is for all tests)
 import madn
 
 os.environ.setdefault("GOMP_SPINCOUNT", "2000")  # as the command line does
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers get them from the process that started them
+    # No test finds a database of the user, or leaves anything in the user's cache.
+    HOME = tempfile.TemporaryDirectory(prefix="madn-home-")
+    os.environ |= {"MADN_CACHE": f"{HOME.name}/cache", "XDG_DATA_HOME": f"{HOME.name}/data"}
+    os.environ.pop("MADN_DATABASES", None)
+    os.environ.pop("MADN_CACHE_SIZE", None)
 ROOT = Path(__file__).resolve().parent.parent
 
 # Marked `slow`, beside those that say so themselves: they take most of the time of the suite, and shorter tests go over

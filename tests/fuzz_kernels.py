@@ -182,13 +182,13 @@ def watched_class(kind: Any, name: str, methods: list[str]) -> Any:
 def use(directory: Path) -> None:
     """Real use of everything that is compiled, on small boards."""
     import madn
-    from madn import Board, Rules, _match, fitting
+    from madn import Board, Rules, _match, _regret, fitting
     from madn.estimator import Shape
     from madn.evaluate import evaluate
     from madn.games import cantstop, pig, pyramid
     from madn.games.cantstop import kernels as stages
     from madn.games.cantstop.numbering import Numbering
-    from madn.match import compiled, simulate
+    from madn.match import compiled, regret, simulate
     from madn.players import PLAYERS, OptimalPlayer
     from madn.solver import kernels as sweeps
     from madn.solver import make_plan
@@ -213,15 +213,20 @@ def use(directory: Path) -> None:
         with madn.open_database(path) as database:
             database.preload()
             database.moves(start, 6), database.best_move(start, 6), database.analyse(start)
+            database.best_moves([start] * 3, [1, 6, 2])
     with madn.open_database(plain) as database:
         database.win(start), database.win_many(np.arange(50))
         optimal, fpoc = OptimalPlayer(database), PLAYERS["fpoc"]
         simulate(optimal, fpoc, start, 20, threads=2)
+        regret(fpoc, database, games=20, threads=2)
+        regret(lambda board, roll, moves: moves[0], database, games=20)
         evaluate(small, optimal, fpoc, tolerance=1e-3, threads=2)
         evaluate(small, None, fpoc, tolerance=1e-3)
         one = compiled(fpoc, small)
         assert one is not None
         _match.play_one(one, one, 1, 1, 1, 1)
+        games = _regret.Games(one.game, None, 1, 1, 1, 0, 9, 0.0)
+        games.advance(1), games.where(0)
         one.choices(1, 1, 6)
     madn.unrank_many(madn.rank_many(np.array([[1, 1]]), small), small)
     game = importlib.import_module("madn._core").Game(small)

@@ -135,7 +135,7 @@ MODULES = (
 )  # fmt: skip
 NUMERIC = re.compile(r"\b(int|float|SupportsIndex)\b|numpy._typing|ArrayLike")
 PLAIN = {  # arithmetic on numbers that are checked elsewhere, and the machinery of the solver
-    "madn.machine.check_memory",
+    "madn.Advisor.get_win", "madn.machine.amount", "madn.machine.check_memory", "madn.players.checked_choices",
     "madn.Database.get_win", "madn.Rules.finished", "madn.Rules.opposite", "madn.Rules.profile_size",
     "madn.evaluate.memory_needed", "madn.match.Die", "madn.match.Die.draw", "madn.match.Result.agrees",
     "madn.players.Player.choices", "madn.solver.Solution.read", "madn.startvalues.Spread.averaged",
@@ -189,6 +189,7 @@ def calls(directory: Path) -> dict[str, Prepared]:
     from madn.games import cantstop, pig, pyramid
     from madn.games.pyramid import tree
 
+    advisor = madn.Advisor(TINY, cache=directory / "cache")
     two, new, board = directory / "two", directory / "new", Board.start(TINY)
     ruled, optimal = players.PLAYERS["fpoc"], players.PLAYERS["optimal"]
     small, race, triple = cantstop.CantStop(2, 1, 2, 2), pig.Pig(10), (1, 1, 1)
@@ -214,13 +215,20 @@ def calls(directory: Path) -> dict[str, Prepared]:
         return cantstop.TurnAnswers(cantstop.solve(small), start)
 
     return {
+        "madn.Advisor": call(madn.Advisor, rules=TINY, cache=directory / "cache", limit=10**6),
+        "madn.Advisor.best_move": call(advisor.best_move, board="0/0", roll=6),
+        "madn.Advisor.moves": call(advisor.moves, board="0/0", roll=6),
         "madn.Board": call(Board, own=(0,), other=(0,), rules=TINY),
         "madn.Board.from_masks": call(Board.from_masks, own=1, other=1, rules=TINY),
         "madn.Board.legal_moves": call(board.legal_moves, roll=6),
         "madn.Board.after": call(board.after, move="0-6", roll=6),
-        "madn.Database": call(madn.Database, path=two, cache_bytes=1),
         "madn.Database.best_move": lambda: (database().best_move, {"board": "0/0", "roll": 6}),
+        "madn.Database.best_moves": lambda: (database().best_moves, {"boards": ["0/0"], "rolls": 6}),
+        "madn.Database.preload": lambda: (database().preload, {"most": 1}),
         "madn.Database.moves": lambda: (database().moves, {"board": "0/0", "roll": 6}),
+        "madn.Game.legal_moves": lambda: (madn.Game(TINY).legal_moves, {"roll": 6}),
+        "madn.Game.play": lambda: (madn.Game(TINY).play, {"seed": 1}),
+        "madn.Game.push": lambda: (madn.Game(TINY).push, {"roll": 6, "move": "0-6"}),
         "madn.Move": call(madn.Move, start=1, end=2),
         "madn.Rules": call(Rules, pieces=1, squares=8),
         "madn.Rules.house": call(Rules.house, pieces=1, squares=8),
@@ -230,6 +238,10 @@ def calls(directory: Path) -> dict[str, Prepared]:
         "madn.machine.chosen_threads": call(machine.chosen_threads, asked=1),
         "madn.match.play_game": call(match.play_game, first=ruled, second=ruled, start=board, seed=1, game=1),
         "madn.match.simulate": call(match.simulate, first=ruled, second=ruled, start=board, games=1, seed=1, threads=1),
+        "madn.match.regret": lambda: (
+            match.regret,
+            {"player": ruled, "database": database(), "games": 4, "seed": 1, "threads": 1},
+        ),
         "madn.evaluate.evaluate": call(
             evaluate.evaluate, rules=TINY, first=ruled, second=ruled, tolerance=1e-6, threads=1
         ),
@@ -237,6 +249,7 @@ def calls(directory: Path) -> dict[str, Prepared]:
         "madn.players.legal_moves": call(players.legal_moves, board=board, roll=6),
         "madn.players.RulePlayer.choices": call(ruled.choices, board=board, roll=6),
         "madn.players.FunctionPlayer.choices": call(chosen.choices, board=board, roll=6),
+        "madn.players.EstimatePlayer.choices": call(players.PLAYERS["estimate"].choices, board=board, roll=6),
         "madn.players.OptimalPlayer.choices": call(optimal.choices, board=Board.start(Rules(2)), roll=6),
         "madn.ranking.unrank": call(ranking.unrank, id=1, rules=TINY),
         "madn.record.Ply": call(record.Ply, roll=6, move=madn.Move(0, 6)),

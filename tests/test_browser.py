@@ -341,7 +341,9 @@ def test_german_and_english(visit: Open) -> None:
     assert page.locator("html").get_attribute("lang") == "de"
     assert page.locator("#turn").inner_text() == "Rot ist am Zug"
     assert page.locator("#win strong").inner_text().replace("\xa0", " ") == "49,77 %"
+    assert page.get_attribute("#rules", "href") == "/rules.de.html"
     page.click("#language")
+    assert page.get_attribute("#rules", "href") == "/rules.html"
     shown(page, "3,17/0,22")
     page.wait_for_function("() => document.getElementById('win').innerText === 'Red wins 49.77% of the time'")
     page.reload()  # the choice is kept

@@ -26,6 +26,7 @@ from madn import Board, Rules
 from madn.cli import commands, main, options, output, progress
 from madn.report import Fact, facts
 from madn.rules import HOUSE_RULES
+from madn.solver import make_plan
 from madn.solving import SOLVING
 
 SMALL = Rules(pieces=2, squares=12)
@@ -80,9 +81,12 @@ CONTRACT = {
     "min_board max_board",
     "plan --pieces 3": "positions components largest_component memory_bytes disk_bytes",
     "info DB": "rules positions blocks bytes format values provenance",
-    "win DB 0/0": "board win",
-    "best-move DB 0/0 3": "board roll move win moves",
-    "analyse DB 0/0": "board win rolls",
+    "win DB 0/0": "board win exact source error",
+    "win 12,41,42,43/0,41,42,43": "board win exact source error",
+    "best-move DB 0/0 3": "board roll move win moves exact source error",
+    "best-move 3,17/0 4 --pieces 2": "board roll move win moves exact source error",
+    "analyse DB 0/0": "board win rolls exact source error",
+    "analyse 12,41,42,43/0,41,42,43": "board win rolls exact source error",
     "verify DB --deep --sample 100": "ok blocks positions residual residual_board damaged",
     "compress DB TMP/new --bits 12": "bytes_before bytes_after bits_per_position max_error",
     "compress DB TMP/new --store policy": "bytes_before bytes_after bits_per_position max_error",
@@ -96,6 +100,7 @@ CONTRACT = {
     "players": "players features",
     "match fpoc random --games 2000": "rules first second board first_wins games standard_error",
     "match fpoc best --exact --pieces 1": "rules first second board exact as_second residual",
+    "match fpoc optimal --regret --pieces 2 --games 50": "loss standard_error decisions games by_phase by_rule",
     "match --table --games 50 --pieces 1": "rules players games matches",
     "play fpoc random --pieces 1 --seed 1": "rules result plies seed record",
     "analyse-game GAME": "rules result start end moves first second",
@@ -262,13 +267,17 @@ def test_a_match_is_played_or_computed(answer: Any) -> None:
         ("match fpoc", "give two players, or --table"),
         ("match fpoc random --table", "give two players, or --table"),
         ("match fpoc random --exact --games 5", "--exact plays no games"),
-        ("match optimal fpoc", "4 pieces, 40 squares"),
+        ("match optimal fpoc --db DB", "small holds 2 pieces, 12 squares, not 4 pieces, 40 squares"),
+        ("match fpoc random --regret", "--regret needs a player A, optimal as B"),
+        ("match optimal fpoc --regret --pieces 2", "--regret needs a player A, optimal as B"),
+        ("match fpoc optimal --regret --exact", "neither --exact nor --table"),
+        ("match fpoc optimal --regret --pieces 2 --games 3", "games must be 4 to 1000000000, not 3"),
         ("match TMP/none.rules fpoc", "none.rules: No such file"),
         ("match fpoc random --pieces 1 --board 40/0", "the game is over"),
         ("play chess", "there is no player 'chess'"),
         ("play --out TMP/nowhere/game.txt", "nowhere/game.txt cannot be written: No such file or directory"),
         ("analyse-game TMP/none.txt", "none.txt: No such file"),
-        ("analyse-game GAME --db DB", "the game is for 2 pieces, 40 squares"),
+        ("analyse-game GAME --db DB", "small holds 2 pieces, 12 squares, not 2 pieces, 40 squares"),
     ],
 )
 def test_bad_players_and_games_are_one_line(line: str, message: str, run: Run, command_line: Any) -> None:
@@ -276,6 +285,12 @@ def test_bad_players_and_games_are_one_line(line: str, message: str, run: Run, c
     assert (status, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_regret_needs_exact_values(run: Run) -> None:
+    status, out, err = run("match", "fpoc", "optimal", "--regret")
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    assert "regret needs exact values of all that 0/0 can lead to; `madn solve --pieces 4" in err
 
 
 def test_a_game_of_four_pieces_is_too_large_for_an_exact_result(run: Run) -> None:
@@ -323,7 +338,9 @@ def test_a_plan_that_does_not_fit_is_still_a_plan(answer: Any, run: Run) -> None
 def test_the_database_answers_as_in_python(small: Path, board: Board, roll: int) -> None:
     with madn.open_database(small) as db:
         analysis = db.analyse(board)
-        assert asked("win", small, board) == {"board": str(board), "win": db.win(board)}
+        found = asked("win", small, board)
+        assert (found["board"], found["win"], found["rules"]) == (str(board), db.win(board), asdict(SMALL))
+        assert (found["exact"], found["source"], found["error"]) == (True, "database", db.error)
         found = asked("analyse", small, board)
         assert found["win"] == analysis.win
         listed = [[(m.move, m.win, m.board) for m in r.moves] for r in analysis.rolls]
@@ -387,7 +404,20 @@ def test_the_version_says_how_it_was_built(run: Run) -> None:
 def test_without_a_command_there_is_help(run: Run) -> None:
     status, out, err = run()
     assert (status, err) == (0, "")
-    assert "Commands:" in out
+    assert "\nSolve and store:\n" in out
+
+
+def test_help_is_in_groups_and_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    out = run("-h")[1]
+    titles = re.findall(r"^(\S.*):$", out, re.MULTILINE)
+    assert titles == ["Options", "Ask", "Play", "Solve and store", "Other games", "Research"]
+    assert re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", out, re.MULTILINE) == list(commands.commands)
+    for line in out.splitlines()[1:]:
+        assert len(line) <= 80
+        assert not line.endswith("..."), "cut off"
+    for name in commands.commands:
+        assert run(name, "-h") == run(name, "--help")
 
 
 def test_every_option_has_a_help_text() -> None:
@@ -540,6 +570,17 @@ def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run
 )
 def test_the_line_says_what_and_where(line: str, words: str, run: Run) -> None:
     assert words in run(*line.split())[2]
+
+
+def test_a_solve_that_does_not_fit_names_the_way_that_does(run: Run, tmp_path: Path) -> None:
+    status, out, err = run("solve", "--pieces", 4, "--memory", "1G")
+    assert (status, out, err.count("\n")) == (3, "", 1)
+    least = make_plan(Rules(), memory=1, scratch=".")
+    memory, disk = (f"{needed / 2**30:.1f} GiB" for needed in (least.memory_bytes, least.scratch_bytes))
+    assert f"1.0 GiB are allowed; with --scratch DIR it needs {memory} and at most {disk} of disk" in err
+    status, out, err = run("solve", "--pieces", 4, "--memory", "1G", "--scratch", tmp_path / "scratch")
+    assert status == 3
+    assert f"this solve needs {memory} of memory, and 1.0 GiB are allowed\n" in err
 
 
 def test_a_text_with_line_breaks_stays_on_one_line(run: Run) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from test_store import Noise
 
 from madn import MadnError, Rules, open_database
-from madn.errors import OutputError
+from madn.errors import CorruptBlockError, OutputError
 from madn.solver.zones import Run, Zones
 from madn.store import verify_database, write_database
 from madn.store.blocks import FIXED32, quantised
@@ -118,6 +118,17 @@ def test_stops_do_not_matter(
     assert digests(path) == digests(plain)
     assert verify_database(path).ok
     assert not part.exists()
+
+
+def test_the_journal_of_another_database_is_refused(tmp_path: Path) -> None:
+    for name in ("db", "other"):
+        with pytest.raises(StoppedError):
+            stopped(tmp_path / name, 5)
+    journals = [tmp_path / f".{name}.madn-part" / "journal" for name in ("db", "other")]
+    journals[0].write_bytes(journals[1].read_bytes())
+    with pytest.raises(CorruptBlockError, match=r"this is the journal of \.other\.madn-part"), opened(tmp_path / "db"):
+        pytest.fail("it was opened")
+    assert journals[0].read_bytes() == journals[1].read_bytes()
 
 
 def test_another_task_is_refused_and_the_work_stays(tmp_path: Path, plain: Path) -> None:

@@ -5,11 +5,14 @@ MADN_OPENSPIEL_GAMES sets how many games are played.
 
 import os
 import random
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from madn import Board, Move, Rules
+from madn import Board, Move, Rules, envs
+from madn.envs.two_agents import LudoAEC
 
 pytestmark = pytest.mark.openspiel
 pyspiel = pytest.importorskip("pyspiel", reason="needs the extra madn[openspiel]")
@@ -75,3 +78,54 @@ def test_random_games(record_property: Any) -> None:
     record_property("states", states)
     print(f"{states} states of {GAMES} games agree; {finished} games were played to the end")
     assert finished > GAMES // 2
+
+
+def test_the_environment_agrees_with_the_bridge_to_pettingzoo(record_property: Any) -> None:
+    """Both environments step by step with the same actions and the same rolls, which OpenSpiel's side draws."""
+    bridge = pytest.importorskip("shimmy.openspiel_compatibility", reason="needs shimmy, of the extra madn[openspiel]")
+    theirs = bridge.OpenSpielCompatibilityV0(
+        game_name="maedn", config={"players": 2, "twoPlayersOpposite": True}, render_mode=None
+    )
+    rules = Rules(start_in_box=True)
+    ours = envs.aec(rules)
+    assert ours.action_space("player_0") == theirs.action_space("player_0")
+    chance = random.Random(7)
+    plies = finished = 0
+    for seed in range(max(GAMES // 5, 1)):
+        theirs.reset(seed=seed)
+        roll_as(ours, theirs)
+        while theirs.agents and not any(theirs.terminations.values()) and not any(theirs.truncations.values()):
+            agent = ours.agent_selection
+            assert agent == theirs.agent_selection
+            mask = theirs.infos[agent]["action_mask"]
+            assert np.array_equal(ours.infos[agent]["action_mask"], mask), f"{ours.episode.board}"
+            mover = ours.possible_agents.index(agent)
+            assert board_of(theirs.game_state, mover).masks == ours.episode.board.masks
+            action = chance.choice(np.flatnonzero(mask).tolist())
+            theirs.step(action)
+            if theirs.game_state.is_terminal():
+                ours.step(action)
+                break
+            ours.episode.draw = lambda: (roll_of(theirs) - 0.5) / 6
+            ours.step(action)
+            plies += 1
+        if any(ours.terminations.values()):
+            assert ours.rewards == theirs.rewards
+            finished += 1
+    record_property("plies", plies)
+    print(f"{plies} plies agree; {finished} games were played to the end")
+    assert plies > 20 * GAMES
+    assert finished > 0
+
+
+def roll_of(theirs: Any) -> int:
+    """The roll that the bridge has drawn: the last action of chance in its history."""
+    history = theirs.game_state.full_history()
+    return int(next(item.action for item in reversed(history) if item.player == pyspiel.PlayerId.CHANCE)) + 1
+
+
+def roll_as(ours: LudoAEC, theirs: Any) -> None:
+    """Begin our game with the first roll of theirs."""
+    roll = roll_of(theirs)
+    ours.np_random = SimpleNamespace(random=lambda: (roll - 0.5) / 6)  # type: ignore[assignment]
+    ours.reset()

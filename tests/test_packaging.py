@@ -88,3 +88,25 @@ def test_what_is_said_to_be_slow_is_there(name: str) -> None:
     file, _, test = name.partition("::")
     text = (Path(__file__).parent / file).read_text(encoding="utf-8")
     assert f"\ndef {test.partition('[')[0]}(" in text
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the programs are for a shell")
+@pytest.mark.parametrize(
+    ("line", "extra"), [("serve --port 0", "web"), ("plot positions", "plots"), ("win two 0/0", ""), ("", "")]
+)
+def test_run_installs_what_a_command_needs(line: str, extra: str, tmp_path: Path) -> None:
+    """With programs that only say how they were called in the place of the installer and of madn."""
+    for name in ("tools/install", ".venv/bin/madn"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "{name} $*"\n', encoding="ascii")
+        (tmp_path / name).chmod(0o755)
+    program = tmp_path / "tools" / "run"
+    program.write_bytes((ROOT / "tools" / "run").read_bytes())
+    program.chmod(0o755)
+    done = subprocess.run([program, *line.split()], capture_output=True, text=True, check=True, timeout=60)
+    said = done.stdout.splitlines()
+    assert said[0] == f"tools/install {extra}"
+    if line:
+        assert said[1:] == [f".venv/bin/madn {line}"]
+    else:
+        assert ".venv/bin/madn solve --pieces 2 --out databases/two" in said

@@ -6,16 +6,18 @@ keeps what still agrees, times and other things that depend on the machine inclu
 
 import os
 import re
+import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import rules_page
 from documents import examples
 
-from madn import Board
 from madn.cli import commands, main
+from madn.rules import HOUSE_RULES
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,26 +66,51 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     assert source in [example.source for example in examples(ROOT / "docs" / "cli.md")]
 
 
+def typed_first() -> list[str]:
+    """What README, the page about the server and the end of tools/run tell people to type: arguments of madn."""
+    text = (ROOT / "tools" / "run").read_text(encoding="utf-8").split("What to try next:")[1].replace("$db", "two")
+    text += "".join((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/web.md"))
+    found = re.findall(r"tools/run ([^`\n…#]*?)(?:`|  |$|…)", text, re.MULTILINE)
+    return sorted({line for line in found if line and line != "ARGS"})
+
+
+@pytest.mark.parametrize("line", typed_first())
+def test_what_people_are_told_to_type_works(
+    line: str, two: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions are asked; of what runs long, waits for somebody or needs a large machine, the arguments are read."""
+    name, *args = shlex.split(line)
+    if name in {"analyse", "best-move", "win", "-h"}:
+        shutil.copytree(two, tmp_path / "databases" / "two")
+        shutil.copytree(two, tmp_path / "two")
+        monkeypatch.chdir(tmp_path)
+        assert main([name, *args]) == 0
+    else:
+        commands.commands[name].make_context(name, args)
+
+
 def test_links_between_the_documents_lead_somewhere() -> None:
     for document in DOCUMENTS:
-        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", document.read_text(encoding="utf-8")):
+        for target in re.findall(r"""(?:\]\(|src=")([^)#"]+)[^)]*[)"]""", document.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name} links to {target}"
 
 
-RULE_PICTURES = {
-    "three-rolls": ("42,43/3,17", None),
-    "start-in-box": ("b/b", None),
-    "no-jumping": ("37,40/0", "37-41"),
-    "must-capture": ("3,17/1", "17x21"),
-}
-
-
-@pytest.mark.parametrize("name", RULE_PICTURES)
-def test_the_pictures_of_the_house_rules_are_drawn_by_the_package(name: str) -> None:
-    board, move = RULE_PICTURES[name]
-    picture = Board.parse(board).svg(move) + "\n"
-    path = ROOT / "docs" / "rules" / f"{name}.svg"
+@pytest.mark.parametrize("name", [*rules_page.PAGES, *(f"rules-{name}.svg" for name in rules_page.PICTURES)])
+def test_the_rules_on_the_page_are_those_of_the_documents(name: str) -> None:
+    now, path = rules_page.made(name), rules_page.STATIC / name
     if os.environ.get("MADN_UPDATE_DOCS"):
-        path.write_text(picture, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == picture
+        path.write_text(now, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == now
+
+
+def test_the_rules_say_the_same_in_both_languages() -> None:
+    """As many sections, pictures, rows and examples, in the same order; nothing of the house rules is missing."""
+    shape = re.compile(r"^(#+ |\*\*|\||- |\$ .*|!.*\(.*\))", re.MULTILINE)
+    english, german = ((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("rules.md", "rules.de.md"))
+    picture = re.compile(r"!\[.*\]")
+    assert picture.sub("", "\n".join(shape.findall(english))) == picture.sub("", "\n".join(shape.findall(german)))
+    for name in HOUSE_RULES:
+        for text in (english, german):
+            assert f"| `--{name.replace('_', '-')}` | `{name}` |" in text
+    assert set(re.findall(r"/rules-([a-z-]+)\.svg", english)) == set(rules_page.PICTURES)

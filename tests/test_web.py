@@ -33,6 +33,7 @@ from madn import Board, Rules
 from madn.cli import main
 from madn.errors import CorruptBlockError, MadnError, MissingBlockError
 from madn.players import PLAYERS
+from madn.rules import HOUSE_RULES
 from madn.store.records import SUMS
 from madn.web import app as application
 from madn.web import guard
@@ -610,6 +611,19 @@ def test_another_content_is_another_version(small_path: Path, tmp_path: Path, da
 
 
 # the page, and safety
+
+
+def test_the_rules_are_linked_and_every_link_and_picture_of_theirs_is_there(client: TestClient) -> None:
+    assert 'href="/rules.html"' in client.get("/").text
+    assert 'href="/rules.html"' in client.get("/api").text
+    assert asked(client, "openapi.json")["externalDocs"]["url"] == "/rules.html"
+    pages = {name: client.get(name).text for name in ("/rules.html", "/rules.de.html")}
+    for name, text in pages.items():
+        targets = re.findall('(?:href|src)="([^"]*)"', text)
+        assert {"/", *pages} - {name} <= set(targets)
+        assert text.count("<img ") > len(HOUSE_RULES)
+        for target in targets:
+            assert client.get(target).status_code == 200
 
 
 def test_every_file_of_the_page_is_served(client: TestClient) -> None:

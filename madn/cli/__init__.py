@@ -5,8 +5,10 @@ Commands import what costs time (numpy, SQLite, the kernels) only when they run.
 
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any, TextIO, cast
 
 import click
@@ -25,9 +27,24 @@ from madn.cli.reproduce import reproduce
 from madn.cli.serve import serve
 from madn.cli.solve import plan, solve
 from madn.cli.verify import verify
-from madn.errors import CorruptBlockError, FormatVersionError, MadnError, MissingBlockError, ResourceError
+from madn.errors import (
+    CorruptBlockError,
+    FormatVersionError,
+    MadnError,
+    MadnWarning,
+    MissingBlockError,
+    ResourceError,
+    printable,
+)
 
 BAD_INPUT, BAD_DATA, INTERRUPTED = 2, 3, 130
+GROUPS: dict[str, tuple[click.Command, ...]] = {
+    "Ask": (best_move, win, analyse, moves),
+    "Play": (play, players, analyse_game, serve),
+    "Solve and store": (plan, solve, info, verify, compress),
+    "Other games": (pig, cantstop, pyramid),
+    "Research": (match, rank, unrank, reproduce, plot),
+}
 
 
 class CtrlCError(Exception):
@@ -35,11 +52,18 @@ class CtrlCError(Exception):
 
 
 class Commands(click.Group):
-    """The commands, in the order in which they are listed."""
+    """The commands, listed in the groups of `GROUPS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names in the order they were added: from making a database to querying it."""
+        """The names in the order in which they are listed."""
         return list(self.commands)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A list of commands for each group, each with its whole first sentence."""
+        width = max(map(len, self.commands))
+        for title, group in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([((c.name or "").ljust(width), c.get_short_help_str(limit=500)) for c in group])
 
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
@@ -65,7 +89,7 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     ctx.exit()
 
 
-@click.group(cls=Commands, invoke_without_command=True)
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -76,12 +100,13 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.pass_context
 def commands(ctx: click.Context) -> None:
-    """Solve two-player German Ludo exactly, and query the solution.
+    """Play Mensch aergere Dich nicht (German Ludo) for two, ask for the best move, solve the game exactly.
 
     A BOARD is written OWN/OTHER, the side to move first. Each side lists the squares of its pieces, counted
     from its own A-square: 0 is the A-square, 39 the last square of the main field, 40 to 43 the finish zone
     (with 40 squares and 4 pieces). Pieces in the box are not written; a side with all its pieces in the box
-    is b. The starting position is 0/0.
+    is b. The starting position is 0/0. The rules of the game are in docs/rules.md; madn serve shows
+    them too, at /rules.html.
 
     Every command takes --json: one JSON object on standard output, everything else on standard error.
     Exit status: 0 done, 1 the answer is no (a verification failed), 2 wrong usage or bad input, 3 not
@@ -92,15 +117,8 @@ def commands(ctx: click.Context) -> None:
         click.echo(ctx.get_help())
 
 
-for group in (
-    (solve, plan, info, win, best_move, analyse, verify, compress),
-    (moves, rank, unrank),
-    (players, match, play, analyse_game),
-    (pig, cantstop, pyramid),
-    (reproduce, plot, serve),
-):
-    for command in group:
-        commands.add_command(command)
+for command in chain(*GROUPS.values()):
+    commands.add_command(command)
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -108,7 +126,9 @@ def main(args: Sequence[str] | None = None) -> int:
     # Waiting threads soon give up their processor: beside ten other programs a solve took a fifth of the time.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:
-        with _surviving_closed_pipes():
+        with _surviving_closed_pipes(), warnings.catch_warnings():
+            warnings.showwarning = _warned
+            warnings.simplefilter("always", MadnWarning)
             return _run(args)
     except KeyboardInterrupt:  # before click looks at the arguments, or after the command
         return _failed("interrupted", INTERRUPTED)
@@ -132,6 +152,11 @@ def _run(args: Sequence[str] | None) -> int:
     except (CtrlCError, click.Abort):
         return _failed("interrupted", INTERRUPTED)
     return status if isinstance(status, int) else 0
+
+
+def _warned(message: Warning | str, *_: object, **__: object) -> None:
+    """Show a warning as one line, wherever it comes from."""
+    click.echo(f"madn: {printable(' '.join(str(message).split()))}", err=True)
 
 
 def _failed(message: str, status: int) -> int:

@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 import click
 
-import madn
+from madn.cli.asking import player_source
 from madn.cli.options import database_option
-from madn.cli.output import columns, json_option, percent, print_json
+from madn.cli.output import chance, columns, json_option, percent, print_json
 
 
 @click.command("analyse-game")
@@ -17,7 +17,8 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
     """Show what each move of a recorded game cost, and how lucky each roll was.
 
     FILE is a game record, as madn play saves it. Luck is how much a roll, played best, changed the mover's
-    chance of winning; cost is how much better the best move would have been than the one played.
+    chance of winning; cost is how much better the best move would have been than the one played. Without a
+    database of the game these are estimates until the endgame.
 
     Example: madn analyse-game game.txt
     """
@@ -25,8 +26,8 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
     from madn.review import analyse_game
 
     record = read_record(file)
-    with madn.open_database(db) as database:
-        review = analyse_game(record, database)
+    with player_source(db, record.rules) as source:
+        review = analyse_game(record, source)
     sides = {name: getattr(review, name) for name in ("first", "second")}
     if as_json:
         moves = [asdict(m) | {"move": str(m.move), "best": str(m.best), "after": m.after} for m in review.moves]
@@ -37,7 +38,7 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
     rows: list[tuple[object, ...]] = [("move", "by", "roll", "played", "best", "before", "luck", "cost")]
     for m in review.moves:
         best, cost = (m.best, percent(m.cost)) if m.cost else ("", "")
-        rows.append((m.number, m.mover, m.roll, m.move, best, percent(m.before), signed(m.luck), cost))
+        rows.append((m.number, m.mover, m.roll, m.move, best, chance(m.before, m.exact), signed(m.luck), cost))
     click.echo(f"{record.rules}: {record.first} against {record.second}, {record.result}\n")
     click.echo(columns(rows, right=[0, 2, 5, 6, 7]) + "\n")
     rows = [("", "name", "luck", "cost", "choices", "errors")]
@@ -45,6 +46,8 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
     click.echo(columns(rows, right=[2, 3, 4, 5]))
     chances = f"{percent(review.start)} at the start, {percent(review.end)} at the end"
     click.echo(f"\nThe first player's chance of winning: {chances}.")
+    if not all(m.exact for m in review.moves):
+        click.echo("What comes from estimates, marked 'about', does not quite add up.")
 
 
 def signed(change: float) -> str:

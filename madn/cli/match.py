@@ -1,32 +1,35 @@
 """`madn match`: two players against each other, by playing games or exactly; `madn players`: lists them."""
 
 import textwrap
-from contextlib import nullcontext
 from dataclasses import asdict
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import click
 
-import madn
-from madn.board import Board, as_board
+from madn.board import Board
+from madn.cli.asking import player_source, say_what_optimal_plays
 from madn.cli.options import database_option, rules_options
 from madn.cli.output import attributes, columns, json_option, percent, plural, print_json, show
 from madn.cli.progress import ProgressBar
+from madn.errors import NoAnswerError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
+    from madn.advisor import Advisor
     from madn.database import Database
     from madn.players import Player
+    from madn.regret import Loss
 
 
 @click.command()
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="B]", required=False)
 @rules_options
-@click.option("--games", type=int, help="Games to play.  [default: 100,000; for --table 10,000]")
+@click.option("--games", type=int, help="Games to play.  [default: 100,000; for --table and --regret 10,000]")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the games.")
 @click.option("--exact", is_flag=True, help="Compute the result instead of playing; up to 3 pieces.")
+@click.option("--regret", is_flag=True, help="What each decision of A loses, where B is optimal.")
 @click.option("--table", is_flag=True, help="Play all players against each other.")
 @click.option("--board", "start", help="Start from this board, A to move.")
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
@@ -39,6 +42,7 @@ def match(
     games: int | None,
     seed: int,
     exact: bool,
+    regret: bool,
     table: bool,
     start: str | None,
     threads: int | None,
@@ -49,7 +53,8 @@ def match(
 
     A and B are names of players (madn players lists them) or paths of rule files. The same seed gives the same
     games on any number of threads. With --exact no games are played: the probabilities are computed, and a
-    player can also be 'best', the best reply to the other.
+    player can also be 'best', the best reply to the other. With --regret, A and optimal begin in turn, and A's
+    loss against optimal is the sum of what its decisions lose: far fewer games give the same precision.
 
     Example: madn match fpoc random --pieces 2 --exact
     """
@@ -60,16 +65,26 @@ def match(
         raise click.UsageError("give two players, or --table")
     if exact and games is not None:
         raise click.UsageError("--exact plays no games: leave out --games")
-    played = None if exact else games if games is not None else 10_000 if table else 100_000
-    with nullcontext() if db is None else madn.open_database(db) as database:
-        if database is not None:
-            as_board(board, database.rules, f"{db} holds")
+    if regret and (exact or table or second != "optimal"):
+        raise click.UsageError("--regret needs a player A, optimal as B, and neither --exact nor --table")
+    played = None if exact else games if games is not None else 10_000 if table or regret else 100_000
+    with player_source(db, rules) as source:
         if table:
-            _print_table(_all_players(rules, database), board, played, seed, threads, as_json)
+            _print_table(_all_players(board, source), board, played, seed, threads, as_json)
+            return
+        if regret:
+            player = find_player(first or "", rules, source)
+            database = source.whole(board)
+            if database is None:
+                raise NoAnswerError(
+                    f"regret needs exact values of all that {board} can lead to; {source.remedy(board)}"
+                )
+            _print_regret(player, database, board, played or 0, seed, threads, as_json)
             return
         one, two = (
-            None if exact and name == "best" else find_player(name or "", rules, database) for name in (first, second)
+            None if exact and name == "best" else find_player(name or "", rules, source) for name in (first, second)
         )
+        say_what_optimal_plays(board, one, two)
         found = _result(one, two, board, played, seed, threads)
     rows: list[tuple[str, object]] = [("game", rules), ("first", first), ("second", second), ("board", board)]
     if exact:
@@ -83,13 +98,16 @@ def match(
     show(as_json, {**head, **found}, columns(rows))
 
 
-def _all_players(rules: Rules, database: "Database | None") -> "dict[str, Player]":
-    """The players that can play this game: `optimal` only with a database of it."""
-    from madn.players import PLAYERS, OptimalPlayer
+def _all_players(board: Board, source: "Advisor") -> "dict[str, Player]":
+    """The players that can play this game: `optimal` only if it is, `estimate` only if there is an estimator."""
+    from madn.players import PLAYERS, EstimatePlayer, OptimalPlayer
 
-    optimal = OptimalPlayer(database)
-    others = {name: player for name, player in PLAYERS.items() if name != optimal.name}
-    return {optimal.name: optimal, **others} if optimal.database.rules == rules else others
+    players = {name: OptimalPlayer(source) if name == OptimalPlayer.name else one for name, one in PLAYERS.items()}
+    if source.whole(board) is None:
+        del players[OptimalPlayer.name]
+    if source.estimates is None:
+        del players[EstimatePlayer.name]
+    return players
 
 
 def _result(
@@ -108,6 +126,61 @@ def _result(
         result = simulate(first, second, board, games, seed, threads, progress)
     counted = attributes(result, "first_wins games standard_error")
     return {**counted, "plies_per_game": result.plies / games, "seed": seed}
+
+
+def _print_regret(
+    player: "Player",
+    database: "Database[Any]",
+    board: Board,
+    games: int,
+    seed: int,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """What a player loses against optimal: the sums, then by phase and by the rule that decided."""
+    from madn.match import regret
+
+    with ProgressBar("playing") as progress:
+        found = regret(player, database, start=board, games=games, seed=seed, threads=threads, progress=progress)
+    orders = {
+        "moving_first": (found.moving_first, found.first_wins),
+        "moving_second": (found.moving_second, found.second_wins),
+    }
+    if as_json:
+        print_json(
+            {
+                **{"rules": asdict(board.rules), "first": player.name, "second": "optimal", "board": str(board)},
+                **attributes(found, "loss standard_error decisions games seed"),
+                "plies_per_game": found.plies / found.games,
+                **{name: {**asdict(loss), "wins": wins} for name, (loss, wins) in orders.items()},
+                "by_phase": [{"pieces_home": home, **asdict(loss)} for home, loss in enumerate(found.by_phase)],
+                "by_rule": [{"rule": rule, **asdict(loss)} for rule, loss in found.by_rule.items()],
+            }
+        )
+        return
+    each = found.total.per_decision
+    rows: list[tuple[str, object]] = [("game", board.rules), ("player", player.name), ("against", "optimal")]
+    rows += [("board", board), ("games", f"{found.games:,}, half begun by each, {found.plies / found.games:.1f} plies")]
+    rows += [("seed", seed), ("loss", f"{percent(found.loss)}, standard error {percent(found.standard_error)}")]
+    for name, (loss, wins) in orders.items():
+        lost = f"{percent(loss.loss)}, standard error {percent(loss.standard_error)}"
+        rows += [(name.replace("_", " "), f"{lost}; wins {percent(wins)}")]
+    decisions = f"{found.decisions:,}, {found.decisions / found.games:.1f} a game"
+    rows += [("decisions", f"{decisions}; each loses {percent(each)}")]
+    parts = [_losses("pieces home", {str(home): loss for home, loss in enumerate(found.by_phase)})]
+    parts += [_losses("decided by", found.by_rule)] if found.by_rule else []
+    click.echo("\n\n".join([columns(rows), *parts]))
+
+
+def _losses(head: str, losses: "dict[str, Loss]") -> str:
+    """A table of what parts of the decisions lose, in percentage points."""
+    rows = [[head, "decisions", "loss", "error", "a decision"]]
+    rows += [
+        [name, f"{loss.decisions:,}", *(f"{100 * x:.4f}" for x in (loss.loss, loss.standard_error, loss.per_decision))]
+        for name, loss in losses.items()
+        if loss.decisions
+    ]
+    return columns(rows, right=range(1, 5))
 
 
 def _print_table(
@@ -148,7 +221,7 @@ def players(as_json: bool) -> None:
         return
     for player in PLAYERS.values():
         click.echo(_entry(player.name, player.description))
-    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', most important first. Features:")
+    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', in order. Features:")
     for feature in FEATURES.values():
         click.echo(_entry(feature.name, feature.meaning))
 
@@ -163,4 +236,4 @@ def _rule_texts(player: "Player") -> list[str] | None:
 
 def _entry(name: str, text: str) -> str:
     """A name, and below it what it is."""
-    return f"{name}\n{textwrap.fill(text, 94, initial_indent='    ', subsequent_indent='    ')}"
+    return f"{name}\n{textwrap.fill(text, 79, initial_indent='    ', subsequent_indent='    ')}"

@@ -2,7 +2,6 @@
 
 import functools
 import os
-import re
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -10,17 +9,15 @@ from typing import Any, TypeVar, cast
 
 import click
 
+from madn.ranges import parse_size
 from madn.rules import DIE, HOUSE_RULES, Rules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 board_argument = click.argument("board")
 roll_argument = click.argument("roll", type=click.IntRange(1, DIE))
 database_argument = click.argument("db", type=click.Path())
-database_option = click.option(
-    "--db", type=click.Path(), help="Database of the game.  [default: the two-piece game of the package]"
-)
+database_option = click.option("--db", type=click.Path(), help="Database of the game.  [default: as for madn win]")
 
 
 def rules_options(command: Function) -> Function:
@@ -67,7 +64,7 @@ def memory_bytes(_ctx: click.Context | None, param: click.Parameter | None, valu
     """Read an amount of memory such as 20G, 512M or 1.5G, in units of 1024; the callback of an option."""
     if value is None:
         return None
-    parts = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)(?:i?B)?", value, re.IGNORECASE)
-    if parts is None:
+    size = parse_size(value)
+    if size is None:
         raise click.BadParameter(f"{value!r} is not an amount of memory; write it like 20G or 512M", param=param)
-    return int(float(parts[1]) * UNITS[parts[2].upper()])
+    return size

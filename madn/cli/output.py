@@ -9,6 +9,9 @@ import click
 
 from madn.drawing import BLACK, RED
 from madn.errors import printable
+from madn.views import chance as chance
+from madn.views import percent as percent
+from madn.views import size as size
 
 Rows = list[tuple[str, str]]  # of a table: what, and how much
 # Black is the terminal's own ink, which can be read on any background.
@@ -44,19 +47,6 @@ def cantstop_game(rules: Mapping[str, int]) -> str:
 def plural(count: int, noun: str) -> str:
     """A number and what is counted: `1 thread`, `1,234 threads`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def percent(probability: float) -> str:
-    """A probability with the four decimals of the thesis' tables."""
-    return f"{100 * probability:.4f} %"
-
-
-def size(count: int) -> str:
-    """A number of bytes for a person, in units of 1024."""
-    if count < 1024:
-        return f"{count} bytes"
-    power = min((count.bit_length() - 1) // 10, 4)
-    return f"{count / 1024**power:.1f} {' KMGT'[power]}iB"
 
 
 def duration(seconds: float) -> str:

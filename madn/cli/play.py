@@ -2,27 +2,40 @@
 
 import random
 import sys
-from contextlib import ExitStack
+import textwrap
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
-import madn
-from madn.board import Board, Move, as_board
+from madn.board import Board, Move
+from madn.cli.asking import player_source, say_what_optimal_plays
 from madn.cli.options import check_output_file, database_option, rules_options
-from madn.cli.output import columns, json_option, painted, percent, print_json
+from madn.cli.output import columns, json_option, painted, plural, print_json
+from madn.drawing import BLACK, RED
+from madn.errors import MissingBlockError
 from madn.ranges import checked_seed
 from madn.rules import DIE, Rules
 
 if TYPE_CHECKING:
-    from madn.database import Database
+    from madn.advisor import Advisor
+    from madn.database import MoveValue
     from madn.players import Player
     from madn.record import Record
 
+Side = Literal["first", "second"]
 HUMAN = "human"
-HELP = "a number or a move to play it; hint, undo, board, save FILE, quit"
+HELP = [
+    ("1, 2, ...", "play the move with this number; or type the move, such as 3-7"),
+    ("Enter", "play a move that is the only one"),
+    ("auto", "from now on play such moves without asking; again: ask"),
+    ("hint", "what each move is worth"),
+    ("undo", "back to your last choice, with the same roll"),
+    ("board", "draw the board again, with what its signs mean"),
+    ("save FILE", "write the game so far to a file"),
+    ("quit", "stop"),
+]
 
 
 @click.command()
@@ -39,26 +52,21 @@ def play(
     """Play a game in the terminal.
 
     A moves first and plays against B; 'human' is you, anything else a player (madn players) or a rule file.
-    Type a number or a move to play it; 'hint' shows the chance of winning after each move (if there is a database
-    of the game), 'undo' takes back your last move (the rolls stay the same), 'save FILE' writes the record, 'quit'
-    stops.
+    Type the number of a move to play it; Enter plays the only one. 'hint' shows the chance of winning after each
+    move, 'undo' takes back your last choice (the rolls stay the same), 'help' lists what else can be typed.
 
-    Example: madn play human fpoc --pieces 2 --out game.txt
+    Example: madn play human optimal --out game.txt
     """
     from madn.players import find_player
     from madn.record import Record, write_record
 
     if out is not None:
         check_output_file(out, "--out")
-    with ExitStack() as stack:
-        given = None if db is None else stack.enter_context(madn.open_database(db))
-        if given is not None:
-            as_board(Board.start(rules), given.rules, f"{db} holds")
-        opened = given or stack.enter_context(madn.open_database())
-        database = opened if opened.rules == rules else None
-        players = [None if name == HUMAN else find_player(name, rules, given) for name in (first, second)]
+    with player_source(db, rules) as source:
+        players = [None if name == HUMAN else find_player(name, rules, source) for name in (first, second)]
+        say_what_optimal_plays(Board.start(rules), *players)
         seed = random.SystemRandom().randrange(2**32) if seed is None else checked_seed(seed)
-        session = Session(Record(Board.start(rules), first, second), players, database, seed, as_json)
+        session = Session(Record(Board.start(rules), first, second), players, source, seed, as_json)
         record = session.run()
     if out is not None:
         write_record(record, out)
@@ -70,17 +78,24 @@ def play(
 
 @dataclass
 class Session:
-    """A game that is being played: shows it, asks the person (a player that is None), lets the others move."""
+    """A game that is being played: shows it, asks the person (a player that is None), lets the others move.
+
+    A person against a player is Red and at the bottom of the board, and everything is told in the person's numbers.
+    In other games the first player is Red, and a side's moves have its own numbers.
+    """
 
     record: "Record"
     players: "list[Player | None]"
-    database: "Database | None"
+    source: "Advisor"
     seed: int
     quiet: bool
+    auto: bool = False
 
     def __post_init__(self) -> None:
         self._die = random.Random(self.seed)
         self._rolls: list[int] = []
+        self._alone = self.players.count(None) == 1
+        self._red = "second" if self._alone and self.players[1] is None else "first"
 
     def say(self, text: str = "") -> None:
         """Print for the person: to standard error where standard output is for JSON."""
@@ -98,8 +113,7 @@ class Session:
 
     def run(self) -> "Record":
         """Play until the game is over or the person has had enough."""
-        if None in self.players:
-            self.say(f"{self.record.first} moves first, {self.record.second} second. Commands: {HELP}.")
+        self._introduce()
         while self.record.winner is None:
             player = self.players[self.record.mover == "second"]
             if player is None:
@@ -108,55 +122,113 @@ class Session:
             else:
                 rolls = self.rolls()
                 self._move(rolls, player.choose(self.record.board, rolls[-1], self._lots()))
-        self.say("\n" + self.picture() if self.record.plies else "")
-        self.say(f"{self.record.result}, {len(self.record.plies)} moves, seed {self.seed}")
+        winner = self.record.winner
+        result = "The game is unfinished"
+        if winner is not None:
+            result = f"{self._name(winner)} {'have' if self._is_you(winner) else 'has'} won"
+        self.say(f"\n{self.picture()}\n\n{result}: {plural(len(self.record.plies), 'roll')}, seed {self.seed}.")
         return self.record
+
+    def _introduce(self) -> None:
+        """Say who is who, where the pieces go, and what can be typed."""
+        if self._alone:
+            player = next(player for player in self.players if player is not None)
+            order = "You move first" if self.players[0] is None else f"{player.name} moves first"
+            self.say(f"You are Red (R) and {player.name} is Black (B). {order}.")
+            self.say(textwrap.fill(f"{player.name}: {player.description}", 79))
+        else:
+            self.say(f"{self._name('first')} moves first, {self._name('second')} second.")
+        if None in self.players:
+            rules = self.record.rules
+            finish = f"{rules.squares} to {rules.goal - 1}" if rules.pieces > 1 else f"{rules.squares}"
+            self.say(f"Your pieces come out on 0, go round to {rules.squares - 1} and finish on {finish}.")
+            self.say("Type the number of a move; Enter plays the only one; hint, undo, help, quit.")
+
+    def _is_you(self, side: Side) -> bool:
+        return self._alone and side == self._red
+
+    def _name(self, side: Side) -> str:
+        """What a side is called: you, the name of a player, or its colour where there are two persons or none."""
+        player, colour = self.players[side == "second"], (RED if side == self._red else BLACK).name
+        if self._alone:
+            return "You" if player is None else player.name
+        return colour if player is None else f"{player.name} ({colour})"
 
     def _lots(self) -> random.Random:
         """Random numbers for players that draw lots; an undo does not change them."""
         return random.Random(f"{self.seed} {len(self.record.plies)}")
 
-    def _move(self, rolls: list[int], move: Move) -> None:
-        who = self.record.mover
+    def _move(self, rolls: list[int], move: Move, asked: bool = False) -> None:
+        """Play a move and say so; of one that was `asked` for the roll is known."""
+        who, rules = self.record.mover, self.record.rules
         self.record = self.record.played(rolls[-1], move)
-        self.say(f"{len(self.record.plies)} {who} rolls {_listed(rolls)}: {move}")
+        said = _reported(move, rules) if self._alone and not self._is_you(who) else _described(move, rules)
+        self.say(f"{self._name(who)} {'played' if asked else f'rolled {_listed(rolls)}:'} {said}.")
 
     def picture(self) -> str:
-        """The board in colour, the person (or the first player) always at the bottom."""
-        bottom = "second" if self.players[0] is not None and self.players[1] is None else "first"
-        return painted(self.record.board.ascii(flip=self.record.mover != bottom))
+        """The squares in colour, Red at the bottom, without the lines below the board."""
+        return self._drawing().partition("\n\n")[0]
+
+    def _drawing(self) -> str:
+        """The board in colour, Red at the bottom: in the numbers of the person, or else of the side to move."""
+        board = self.record.board
+        turned = self.record.mover != self._red
+        if self._alone and turned:
+            board, turned = Board(board.other, board.own, board.rules), False
+        return painted(board.ascii(flip=turned))
 
     def _persons_turn(self) -> bool:
         """Ask for a move until there is one; False if the person wants to stop."""
         board, rolls = self.record.board, self.rolls()
         roll, moves = rolls[-1], board.legal_moves(rolls[-1])
-        self.say("\n" + self.picture())
-        self.say(f"\nYou rolled {click.style(_listed(rolls), bold=True)}.")
-        if moves == (Move.PASS,):
-            self.say("No legal move: the turn is lost.")
-        self.say(columns([(number, move) for number, move in enumerate(moves, 1)], right=[0]))
+        if moves == (Move.PASS,) or (self.auto and len(moves) == 1):
+            self._move(rolls, moves[0])
+            return True
+        self._show_turn(rolls, moves)
         while True:
             answer = self._ask()
-            if answer is None or answer == "quit":
+            word = None if answer is None else answer.lower()
+            if answer is None or word == "quit":
                 return False
-            if answer in {"help", "?", ""}:
-                self.say(HELP)
-            elif answer == "hint":
+            if not answer and len(moves) == 1:
+                self._move(rolls, moves[0], asked=True)
+                return True
+            if word in {"help", "?"}:
+                self.say(columns(HELP))
+            elif word == "hint":
                 self._hint(board, roll)
-            elif answer == "board":
-                self.say(self.picture())
-            elif answer.startswith("save"):
+            elif word == "board":
+                self.say(self._drawing())
+            elif word == "auto":
+                self.auto = not self.auto
+                self.say(f"A move that is the only one is played {'for you' if self.auto else 'by Enter'}.")
+                if self.auto and len(moves) == 1:
+                    self._move(rolls, moves[0], asked=True)
+                    return True
+            elif answer.split()[:1] == ["save"]:
                 self._save(answer[4:].strip())
-            elif answer == "undo":
+            elif word == "undo":
                 if self._undo():
                     return True
-                self.say("There is nothing to take back.")
+                self.say("There is no choice to take back.")
+            elif (move := _understood(answer, moves)) is not None:
+                self._move(rolls, move, asked=True)
+                return True
             else:
-                if (move := _understood(answer, moves)) is not None:
-                    self._move(rolls, move)
-                    return True
-                listed = ", ".join(map(str, moves))
-                self.say(f"{answer[:40]!r} is neither a command nor a legal move; legal: {listed}")
+                self.say(_misunderstood(answer, moves))
+
+    def _show_turn(self, rolls: list[int], moves: tuple[Move, ...]) -> None:
+        """The board, the roll, and the moves."""
+        board, rules = self.record.board, self.record.rules
+        rolled = f"{self._name(self.record.mover)} rolled {click.style(_listed(rolls), bold=True)}"
+        self.say(f"\n{self.picture()}\n")
+        if len(moves) == 1:
+            duty = moves[0].start == 0 and 1 < len(board.own) < rules.pieces
+            why = " (square 0 must be cleared)" if duty else ""
+            self.say(f"{rolled}. The only move is {_described(moves[0], rules)}{why}: press Enter.")
+        else:
+            listed = [(number, move, _remark(move, rules)) for number, move in enumerate(moves, 1)]
+            self.say(f"{rolled}. Which move?\n{columns(listed, right=[0])}")
 
     def _ask(self) -> str | None:
         """What the person types; None at the end of the input."""
@@ -165,21 +237,24 @@ class Session:
         return line.strip() if line else None
 
     def _hint(self, board: Board, roll: int) -> None:
-        if self.database is None:
-            solve = f"madn solve {self.record.rules.options}"
-            self.say(f"There is no database of this game: make one with `{solve}` and name it with --db.")
+        try:
+            best, *others = self.source.moves(board, roll)
+        except MissingBlockError as error:
+            self.say(str(error))
             return
-        best = self.database.moves(board, roll)
-        self.say(columns([(m.move, "" if m.win is None else percent(m.win)) for m in best], right=[1]))
+        numbers = {move: number for number, move in enumerate(board.legal_moves(roll), 1)}
+        rows = [(numbers[best.move], best.move, _chance(best), "best")]
+        rows += [(numbers[m.move], m.move, _chance(m), _less(best.win, m.win)) for m in others]
+        self.say(columns(rows, right=[0, 2]))
 
     def _undo(self) -> bool:
-        """Go back to the person's last decision before this one."""
+        """Go back to the person's last choice between moves."""
         record = self.record
         while record.plies:
-            record = record.undone()
-            if self.players[record.mover == "second"] is None:
+            ply, record = record.plies[-1], record.undone()
+            if self.players[record.mover == "second"] is None and len(record.board.legal_moves(ply.roll)) > 1:
                 self.record = record
-                self.say(f"Back to before move {len(record.plies) + 1}.")
+                self.say(f"Back to roll {len(record.plies) + 1} of the game.")
                 return True
         return False
 
@@ -200,8 +275,58 @@ def _listed(rolls: list[int]) -> str:
     return ", ".join(map(str, rolls))
 
 
+def _remark(move: Move, rules: Rules) -> str:
+    """What is special about a move."""
+    remarks = []
+    if move.start is None:
+        remarks.append("out of the box")
+    if move.captures:
+        remarks.append("captures")
+    if move.end is not None and move.end >= rules.squares:
+        remarks.append("in the finish zone" if (move.start or 0) >= rules.squares else "into the finish zone")
+    return ", ".join(remarks)
+
+
+def _described(move: Move, rules: Rules) -> str:
+    """A move in the mover's own numbers."""
+    remark = _remark(move, rules)
+    return "no move" if move == Move.PASS else f"{move} ({remark})" if remark else str(move)
+
+
+def _reported(move: Move, rules: Rules) -> str:
+    """A move of the other side in words, with main-field squares in the listener's numbers."""
+    if move.end is None:
+        return "no move"
+    start = None if move.start is None or move.start >= rules.squares else rules.opposite(move.start)
+    if move.end >= rules.squares:
+        return "moves on in its finish zone" if start is None else f"from {start} into its finish zone"
+    way = f"from {start}" if start is not None else "out of its box"
+    return f"{way} to {rules.opposite(move.end)}{', capturing your piece' if move.captures else ''}"
+
+
+def _chance(move: "MoveValue") -> str:
+    about = "" if move.exact else "about "
+    return "" if move.win is None else f"wins {about}{100 * move.win:.1f} %"
+
+
+def _less(best: float | None, win: float | None) -> str:
+    """What a move costs, in percentage points."""
+    return "" if best is None or win is None else f"{100 * (best - win):.1f} less"
+
+
 def _understood(answer: str, moves: tuple[Move, ...]) -> Move | None:
     """The move that the person means: by its number, or as it is written, the x of a capture may be left out."""
     if answer.isascii() and answer.isdigit():
         return moves[int(answer) - 1] if 1 <= int(answer) <= len(moves) else None
     return next((move for move in moves if answer in {str(move), str(move).replace("x", "-")}), None)
+
+
+def _misunderstood(answer: str, moves: tuple[Move, ...]) -> str:
+    """What can be typed instead."""
+    if len(moves) == 1:
+        ask = f"Press Enter to play {moves[0]}"
+    else:
+        ask = f"Type a number from 1 to {len(moves)}, or one of {', '.join(map(str, moves))}"
+    return (
+        f"{ask}; help lists the other commands." if not answer else f"{answer[:40]!r} is no move here. {ask}, or help."
+    )

@@ -17,9 +17,9 @@ from madn.plots import FROM_A_DATABASE, PICTURES
 @click.option("--db", type=click.Path(), help="For ratios, averaged and values: the database to draw.")
 @json_option
 def plot(name: str, out: Path | None, db: str | None, as_json: bool) -> None:
-    """Draw a picture (needs matplotlib: pip install 'madn[plots]').
+    """Draw a picture of the game or of a paper.
 
-    docs/plots.md shows them all; an unknown NAME lists them.
+    docs/plots.md shows them all; an unknown NAME lists them. matplotlib draws them: pip install matplotlib.
 
     Example: madn plot positions --out positions.png
     """

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import madn
-from madn.cli.options import board_argument, database_argument, roll_argument
-from madn.cli.output import cantstop_game, columns, json_option, painted, percent, print_json, show, size
+from madn.cli.asking import advisor_for, question_argument, source_fields, source_text, weakest
+from madn.cli.options import database_argument, rules_options
+from madn.cli.output import cantstop_game, chance, columns, json_option, painted, percent, print_json, show, size
 from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
@@ -66,73 +67,80 @@ def _short(value: object) -> str:
 
 
 @click.command()
-@database_argument
-@board_argument
+@question_argument()
+@rules_options
 @json_option
-def win(db: str, board: str, as_json: bool) -> None:
+def win(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
     """Give the probability that the side to move wins.
 
-    The probability is before the roll, with best play by both sides.
+    The probability is before the roll, with best play by both sides. Without DB, --pieces and the house rules say
+    which game is meant. The answer then comes from a database that is found (docs/query.md says where), from a
+    part of the game that is solved in a few seconds and kept, or else it is an estimate, and says so.
 
-    Example: madn win two 0/0
+    Example: madn win 0/0
     """
-    with madn.open_database(db) as database:
-        probability = database.win(board)
-    show(as_json, {"board": board, "win": probability}, percent(probability))
+    db, board = question
+    with advisor_for(db, rules) as advisor:
+        found = advisor.win(board)
+        lines = [chance(found, found.exact), *([source_text(advisor, found, board)] if db is None else [])]
+        show(as_json, {"board": board, "win": float(found), **source_fields(found, advisor.rules)}, "\n".join(lines))
 
 
 @click.command("best-move")
-@database_argument
-@board_argument
-@roll_argument
+@question_argument("ROLL")
+@rules_options
 @json_option
-def best_move(db: str, board: str, roll: int, as_json: bool) -> None:
+def best_move(question: tuple[str | None, str, str], rules: Rules, as_json: bool) -> None:
     """Give the best move for a roll.
 
     All legal moves are listed, best first, each with the probability that the mover wins after it, and the
-    board that the next player to roll sees. A database of best moves has no probabilities.
+    board that the next player to roll sees. A database of best moves has no probabilities. DB may be left out,
+    as for madn win.
 
-    Example: madn best-move two 3,17/0 4
+    Example: madn best-move 0,5,10,15/0,3 4
     """
-    with madn.open_database(db) as database:
-        moves = database.moves(board, roll)
-    if not moves:
-        raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
-    best, listed = moves[0], [_fields(move) for move in moves]
-    rows = [(move.move, _percent(move.win), move.board) for move in moves]
-    show(
-        as_json,
-        {"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed},
-        columns([("move", "wins", "board after"), *rows], right=[1]),
-    )
+    db, board, roll = question[0], question[1], int(question[2])
+    with advisor_for(db, rules) as advisor:
+        moves = advisor.moves(board, roll)
+        if not moves:
+            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+        best, least, listed = moves[0], weakest(moves), [_fields(move) for move in moves]
+        rows = [(move.move, chance(move.win, move.exact), move.board) for move in moves]
+        table = columns([("move", "wins", "board after"), *rows], right=[1])
+        below = f"\n\n{source_text(advisor, least, board)}" if db is None else ""
+        answer = {"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed}
+        show(as_json, {**answer, **source_fields(least, advisor.rules)}, table + below)
 
 
 @click.command()
-@database_argument
-@board_argument
+@question_argument()
+@rules_options
 @json_option
-def analyse(db: str, board: str, as_json: bool) -> None:
+def analyse(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
     """Draw a board and say what every move of every roll is worth.
 
     The moves of a roll are listed best first, each with the probability that the mover wins after it. The squares
-    of the drawing have the numbers of the side to move.
+    of the drawing have the numbers of the side to move. DB may be left out, as for madn win.
 
-    Example: madn analyse two 0/0
+    Example: madn analyse 0/0
     """
-    with madn.open_database(db) as database:
-        analysis = database.analyse(board)
+    db, board = question
+    with advisor_for(db, rules) as advisor:
+        analysis = advisor.analyse(board)
+        below = source_text(advisor, analysis, board) if db is None else ""
     if as_json:
         rolls = [
             {"roll": r.roll, "move": str(r.moves[0].move), "win": r.win, "moves": list(map(_fields, r.moves))}
             for r in analysis.rolls
         ]
-        print_json({"board": board, "win": analysis.win, "tries": analysis.board.tries, "rolls": rolls})
+        answer = {"board": board, "win": analysis.win, "tries": analysis.board.tries, "rolls": rolls}
+        print_json({**answer, **source_fields(analysis, analysis.board.rules)})
         return
     click.echo(painted(analysis.board.ascii()))
     if analysis.win is None:
         click.echo("\nThis database stores best moves, not winning probabilities.")
     else:
-        click.echo(f"\nRed wins {percent(analysis.win)} of the time.")
+        click.echo(f"\nRed wins {chance(analysis.win, analysis.exact)} of the time.")
     if analysis.rolls:
         named = [(str(r.roll), r) for r in analysis.rolls]
         if analysis.board.tries > 1:
@@ -141,16 +149,14 @@ def analyse(db: str, board: str, as_json: bool) -> None:
         rows = [("roll", "best move", *["other moves", "", "", "", ""][: most - 1])]
         rows += [(name, *(_worth(r.moves[n]) if n < len(r.moves) else "" for n in range(most))) for name, r in named]
         click.echo("\n" + columns(rows, right=[0]))
+    if below:
+        click.echo(f"\n{below}")
 
 
 def _worth(move: "MoveValue") -> str:
     """A move and the probability that the mover wins after it."""
-    return str(move.move) if move.win is None else f"{move.move!s:5}  {percent(move.win)}"
-
-
-def _percent(probability: float | None) -> str:
-    return "-" if probability is None else percent(probability)
+    return str(move.move) if move.win is None else f"{move.move!s:5}  {chance(move.win, move.exact)}"
 
 
 def _fields(move: "MoveValue") -> dict[str, Any]:
-    return {"move": str(move.move), "win": move.win, "board": str(move.board)}
+    return {"move": str(move.move), "win": move.win, "board": str(move.board), "exact": move.exact}

@@ -58,10 +58,11 @@ def serve(
     proxies: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show databases on a web page (needs starlette and uvicorn: pip install 'madn[web]').
+    """Play and explore on a web page; programs can ask it too.
 
     Without DB the two-piece game that comes with the package is served. Nothing is written. Only this computer
-    can open the page, unless --host says otherwise. Ctrl-C stops the server.
+    can open the page, unless --host says otherwise. Ctrl-C stops the server. starlette and uvicorn serve the
+    page: pip install starlette uvicorn.
 
     Example: madn serve two --port 8080
     """
@@ -71,7 +72,7 @@ def serve(
         from madn.web.serve import address_of, bound, host_names
         from madn.web.serve import serve as run
     except ModuleNotFoundError as error:
-        raise ResourceError(f"the web page needs {error.name}: pip install 'madn[web]'") from None
+        raise ResourceError(f"the web page needs {error.name}: pip install starlette uvicorn") from None
     from madn.database import open_database
 
     with contextlib.ExitStack() as stack:

@@ -46,7 +46,7 @@ def draw(name: str, database: "Database | None" = None) -> "Figure":
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise ResourceError("pictures need matplotlib: pip install 'madn[plots]'") from None
+        raise ResourceError("pictures need matplotlib: pip install matplotlib") from None
     picture = getattr(import_module(f"madn.plots.{PICTURES[name][0]}"), name.replace("-", "_"))
     figure: Figure = picture() if database is None else picture(database)
     return figure

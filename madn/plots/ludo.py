@@ -59,8 +59,8 @@ def _named(rules: Rules) -> str:
 
 def ratios(database: Database | None = None) -> Figure:
     """Figure 4.3: least, mean and largest winning probability by ratio, and how often a ratio occurs."""
-    rules = database.rules if database else Rules(pieces=2)
-    found = spread(rules, database.win_many if database else solved(2))
+    rules = database.rules if database is not None else Rules(pieces=2)
+    found = spread(rules, database.win_many if database is not None else solved(2))
     figure = Figure(figsize=(9, 4), layout="constrained")
     left, right = figure.subplots(1, 2)
     for wins, colour, name in ((found.most, BLUE, "largest"), (found.mean, GREEN, "mean"), (found.least, RED, "least")):
@@ -170,7 +170,9 @@ def values(database: Database | None = None) -> Figure:
     figure = Figure(figsize=(6.5, 4), layout="constrained")
     axes = figure.add_subplot()
     for (rules, read), colour in zip(_games(database).items(), (GREY, BLUE, RED), strict=False):
-        counted = database.info()["provenance"].get("census") if database and rules == database.rules else None
+        counted = (
+            database.info()["provenance"].get("census") if database is not None and rules == database.rules else None
+        )
         counts = census_counts(counted) or _count(rules, read)
         open_positions = sum(counts)
         name = f"{_named(rules)} ({open_positions:,} positions)"
@@ -185,7 +187,7 @@ def values(database: Database | None = None) -> Figure:
 def _games(database: Database | None) -> dict[Rules, Read]:
     """The games to compare: one piece, two pieces, and that of a database."""
     games = {Rules(n): solved(n) for n in (1, 2)}
-    if database:
+    if database is not None:
         games[database.rules] = database.win_many
     return games
 

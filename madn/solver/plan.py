@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from madn.board import Board
-from madn.errors import PlanError
-from madn.machine import MAX_THREADS, available_memory, check_memory, usable_threads
+from madn.errors import PlanError, ResourceError
+from madn.machine import MAX_THREADS, amount, available_memory, check_memory, usable_threads
 from madn.ranges import MOST_BYTES, checked_float, checked_int
 from madn.rules import Rules
 from madn.solver.footprint import (
@@ -76,8 +76,15 @@ class Plan:
 
     def check_memory(self) -> None:
         """Raise ResourceError if the memory this takes is not there, or more than was allowed."""
-        for allowed in (self.memory_limit, None):
-            check_memory("this solve", self.memory_bytes, allowed)
+        try:
+            for allowed in (self.memory_limit, None):
+                check_memory("this solve", self.memory_bytes, allowed)
+        except ResourceError as error:
+            if self.scratch is not None or self.method == "thesis":
+                raise
+            least = make_plan(self.rules, tolerance=self.tolerance, board=self.board, memory=1, scratch=".")
+            needs = f"{amount(least.memory_bytes)} and at most {amount(least.scratch_bytes)} of disk"
+            raise ResourceError(f"{error}; with --scratch DIR it needs {needs}") from None
 
 
 def make_plan(

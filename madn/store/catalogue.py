@@ -27,6 +27,7 @@ from madn.errors import (
     RulesMismatchError,
 )
 from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICY
+from madn.store.forks import renew_after_fork
 from madn.store.records import (
     CATALOGUE,
     BlockFile,
@@ -69,14 +70,14 @@ class CatalogueFile(ABC):
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / CATALOGUE
-        self.bytes = check_ordinary(self.path)
+        self._place = self.path.absolute()  # wherever the process goes later
+        self._status = check_ordinary(self.path)
+        self.bytes = self._status.st_size
         self._lock = threading.Lock()
-        self._closed = False
+        self._closed = self._forked = False
         with self.reading():
-            uri = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
-            self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-            self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT)
-            self.connection.set_progress_handler(self._endless, STEPS)
+            self.connection = self._connected()
+        renew_after_fork(self)
         try:
             with self.reading():
                 self.format = self._checked_schema()
@@ -93,6 +94,26 @@ class CatalogueFile(ABC):
     @abstractmethod
     def read(self) -> None:
         """Read and check what only this game has."""
+
+    def _connected(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self._place.as_uri()}?mode=ro&immutable=1", uri=True, isolation_level=None, check_same_thread=False
+        )
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_TEXT)
+        connection.set_progress_handler(self._endless, STEPS)
+        return connection
+
+    def after_fork(self) -> None:
+        """Leave the connection to the process that made it, as SQLite demands; `reading` makes another."""
+        self._lock = threading.Lock()
+        self._forked = True
+
+    def _reconnect(self) -> None:
+        """Open the catalogue again in a forked process; it must be the same file."""
+        if not os.path.samestat(self._status, check_ordinary(self._place)):
+            raise CorruptBlockError("replaced before this process was forked; open the database again")
+        self._left_alone, self.connection = self.connection, self._connected()
+        self._forked = False
 
     def _endless(self) -> bool:
         """Whether a query has taken more steps than the file can be worth: its pages point to each other in circles."""
@@ -185,6 +206,8 @@ class CatalogueFile(ABC):
                 if self._closed:
                     raise closed_error(self.path.parent)
                 self._steps = 0
+                if self._forked:
+                    self._reconnect()
                 yield
         except ClosedDatabaseError:
             raise
@@ -199,7 +222,8 @@ class CatalogueFile(ABC):
         """Close the file; a second time does nothing."""
         with self._lock:
             self._closed = True
-            self.connection.close()
+            if not self._forked:
+                self.connection.close()
 
     def __enter__(self) -> Self:
         return self
@@ -208,8 +232,8 @@ class CatalogueFile(ABC):
         self.close()
 
 
-def check_ordinary(catalogue: Path) -> int:
-    """The bytes of a catalogue; raises unless it is an ordinary file."""
+def check_ordinary(catalogue: Path) -> os.stat_result:
+    """The status of a catalogue; raises unless it is an ordinary file."""
     try:
         status = catalogue.lstat()
     except OSError as error:
@@ -218,7 +242,7 @@ def check_ordinary(catalogue: Path) -> int:
         raise CorruptBlockError(f"{catalogue.parent}: no database here: {CATALOGUE}: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):
         raise CorruptBlockError(f"{catalogue}: not an ordinary file")
-    return status.st_size
+    return status
 
 
 class LudoCatalogueFile(CatalogueFile):

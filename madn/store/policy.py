@@ -5,6 +5,8 @@ position are one word of 3 bits each, that of roll 1 in the lowest. `madn.store.
 docs/format.md says how.
 """
 
+from typing import Any, overload
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -54,6 +56,10 @@ def packed(choices: NDArray[np.uint8]) -> NDArray[np.uint32]:
     return words
 
 
-def choice(word: int, roll: int) -> int:
-    """The choice of a word for a roll."""
+@overload
+def choice(word: int, roll: int) -> int: ...
+@overload
+def choice(word: NDArray[np.uint32], roll: NDArray[np.int64]) -> NDArray[np.int64]: ...
+def choice(word: Any, roll: Any) -> Any:
+    """The choice of a word for a roll; or of words for rolls, as arrays."""
     return word >> SHIFT * (roll - 1) & CHOICE

@@ -7,7 +7,7 @@ import threading
 from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, ClassVar
@@ -28,8 +28,9 @@ from madn.errors import (
 from madn.machine import processors
 from madn.ranges import MOST_BYTES, checked_int
 from madn.store import blocks, policy
-from madn.store.blocks import Array
+from madn.store.blocks import Array, Encoding
 from madn.store.catalogue import CatalogueFile, LudoCatalogueFile, closed_error, one_line
+from madn.store.forks import renew_after_fork
 from madn.store.records import SUMS, BlockFile, BlockTable, FrameTable, frame_digest
 
 CACHE_BYTES = 256 << 20
@@ -71,6 +72,7 @@ class FrameReader(ABC):
         self._closed = True  # until it is open
         while self._closed:
             self._closed = not self._open()
+        renew_after_fork(self)
 
     def _open(self) -> bool:
         """Open the catalogue and all files; False if another directory took the place of this one meanwhile."""
@@ -91,6 +93,11 @@ class FrameReader(ABC):
         finally:
             if descriptor is not None:
                 os.close(descriptor)
+
+    def after_fork(self) -> None:
+        """Go on in a forked process: files are read at offsets of their own, only the lock may be held for ever."""
+        self._lock = threading.Lock()
+        self._cached_bytes = sum(values.nbytes for values in self._cache.values())
 
     @abstractmethod
     def decode(self, table: Any, at: int, frame: bytes) -> Array:
@@ -156,6 +163,11 @@ class FrameReader(ABC):
         """The bytes of all files of the database that are there."""
         return self.catalogue.bytes + self._sums_bytes + sum(getattr(file, "size", 0) for file in self._files)
 
+    @property
+    def closed(self) -> bool:
+        """Whether the database was closed."""
+        return self._closed
+
     def check_open(self) -> None:
         """Raise `ClosedDatabaseError` if the database was closed."""
         if self._closed:
@@ -194,6 +206,7 @@ class BlockReader(FrameReader):
         self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
         self.game = Game(self.catalogue.rules)
         self._tables: tuple[list[int], list[BlockTable]] = [], []  # their first IDs, ascending, and themselves
+        self._held: Array | None = None  # the raw values of all positions, by ID
 
     def decode(self, table: BlockTable, at: int, frame: bytes) -> Array:
         """The raw values, or the words of best moves, of a block."""
@@ -268,13 +281,69 @@ class BlockReader(FrameReader):
             start = end
         return stretches
 
+    def stores(self, id: int) -> bool:
+        """Whether a position ID is in the database."""
+        if self._find_loaded(id) is None:
+            self._load_table(id)
+        return self._find_loaded(id) is not None
+
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """The IDs that are stored, in ascending order: first ID and count of each block."""
+        blocks, _ = self.totals()
+        for first in range(0, blocks, TABLE_BLOCKS):
+            table = self.catalogue.blocks(first, TABLE_BLOCKS)
+            yield from zip(table.first_ids, table.counts, strict=True)
+
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The probabilities stored for position IDs, in their order."""
         self.check_open()
         self._check_values()
+        held = self._held
+        if held is not None:
+            return self.catalogue.encodings[0].encoding.wins(held[ids])
+        return self._stored(ids, np.float64, Encoding.wins)
+
+    def hold(self, most: int) -> None:
+        """Keep the raw values of all positions in memory, if they are all here and take at most `most` bytes."""
+        self.check_open()
+        self._check_values()
+        encodings = [stored.encoding for stored in self.catalogue.encodings]
+        blocks, positions = self.totals()
+        if self._held is not None or len(encodings) != 1 or positions * encodings[0].word.itemsize > most:
+            return
+        end = 0
+        for first, count in self.ranges():
+            end = end + count if first == end else -1  # blocks that overlap leave room for others
+        if end != self.game.positions:
+            return
+        values: Array = np.empty(positions, encodings[0].dtype)
+
+        def decode(first: int) -> None:
+            table = self.catalogue.blocks(first, TABLE_BLOCKS)
+            for at, (start, count) in enumerate(zip(table.first_ids, table.counts, strict=True)):
+                values[start : start + count] = self.block(table, at, keep=False)
+
+        with ThreadPoolExecutor(min(processors(), 8)) as pool:
+            list(pool.map(decode, range(0, blocks, TABLE_BLOCKS)))
+        self._held = values
+
+    def close(self) -> None:
+        """As that of any reader; what is held is dropped."""
+        super().close()
+        self._held = None
+
+    def words(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """The words of best moves stored for position IDs, in their order; `policy.choice` reads one."""
+        self.check_open()
+        return self._stored(ids, np.uint32, lambda encoding, raw: raw)
+
+    def _stored(
+        self, ids: NDArray[np.int64], dtype: type[np.generic], meaning: Callable[[Encoding, Array], Array]
+    ) -> Array:
+        """What is stored for position IDs, in their order."""
         order = np.argsort(ids)
         ascending = ids[order]
-        sorted_wins = np.empty(len(ids), np.float64)  # in ascending order: each block then fills one stretch
+        found: Array = np.empty(len(ids), dtype)  # in ascending order: each block then fills one stretch
         needed = self.blocks_of(ascending)
         decoded = sum(table.counts[at] * table.encodings[at].word.itemsize for table, at, _, _ in needed)
         keep = decoded <= self.cache_bytes  # otherwise each block would only push out another
@@ -282,7 +351,7 @@ class BlockReader(FrameReader):
         def answer(some: Iterable[tuple[BlockTable, int, int, int]]) -> None:
             for table, at, start, end in some:
                 raw = self.block(table, at, keep)[ascending[start:end] - table.first_ids[at]]
-                sorted_wins[start:end] = table.encodings[at].wins(raw)
+                found[start:end] = meaning(table.encodings[at], raw)
 
         workers = min(processors(), 8)
         if len(needed) < 4 * workers:
@@ -290,9 +359,9 @@ class BlockReader(FrameReader):
         else:
             with ThreadPoolExecutor(workers) as pool:
                 list(pool.map(answer, (needed[i : i + AT_ONCE] for i in range(0, len(needed), AT_ONCE))))
-        wins = np.empty(len(ids), np.float64)
-        wins[order] = sorted_wins
-        return wins
+        in_order: Array = np.empty(len(ids), dtype)
+        in_order[order] = found
+        return in_order
 
     def _check_values(self) -> None:
         if self.policy:

@@ -141,7 +141,7 @@ class Workplace:
                     _remove(self.part / name)
             if task is not None and not begun:
                 with open(self.journal, "xb") as file:
-                    Journal(file).append({"task": task, "command": command})
+                    Journal(file).append({"task": task, "command": command, "place": self.part.name})
         except BaseException:
             self.close(keep=True)
             raise
@@ -233,6 +233,36 @@ def check_replaceable(target: Path) -> None:
         raise OutputError(f"{target}: not replaced: {CATALOGUE} is not a catalogue of madn")
 
 
+def remove_database(path: Path) -> None:
+    """Remove a database, whole or damaged, in one step for whoever looks; `OutputError` if it is anything else."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        raise OutputError(f"{path}: this is a file; a database is a directory")
+    foreign = [name for name in sorted(os.listdir(path)) if not OURS.fullmatch(name)]
+    if foreign:
+        raise OutputError(f"{path}: not removed: {foreign[0]!r} is not part of a database")
+    old = path.with_name(f".{path.name}.madn-old")
+    _remove(old)
+    os.rename(path, old)
+    _remove(old)
+
+
+def remove_leftovers(directory: Path, names: re.Pattern[str]) -> None:
+    """Remove what writers of databases with such names left when they were killed.
+
+    None may be at work now. Nothing is removed on Windows, where a lock on a directory does not show that.
+    """
+    if sys.platform == "win32":
+        return
+    for name in os.listdir(directory):
+        found = re.fullmatch(r"\.(.+)\.madn-[^.]+", name)
+        if found is not None and names.fullmatch(found[1]):
+            _remove(directory / name)
+
+
 def _begun(part: Path, task: Task | None) -> bool:
     """Whether this task was begun in a workplace; raises if another one was, of which blocks are there."""
     journal = part / JOURNAL
@@ -244,6 +274,9 @@ def _begun(part: Path, task: Task | None) -> bool:
             return False  # killed when it had just begun
         reason = "damaged, or of another version of madn: the first line does not have its digest"
         raise CorruptBlockError(f"{journal}: {reason}; to start anew remove {part}")
+    if begun.get("place") != part.name:
+        other = begun.get("place", "another version of madn")
+        raise CorruptBlockError(f"{journal}: this is the journal of {other}; to start anew remove {part}")
     if begun["task"] != task and more:
         advice = f"`{begun['command']}` goes on with it, and to start anew remove that directory"
         raise OutputError(f"{part}: holds the unfinished work of another command: {advice}")

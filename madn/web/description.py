@@ -196,6 +196,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
             "description": "Winning probabilities and best moves of Mensch ärgere Dich nicht, from a database.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
+        "externalDocs": {"description": "The rules of the game", "url": "/rules.html"},
         "paths": {
             **operation("position", named("Position"), board, db, version),
             **operation("positions", record(positions=listed(named("Position"))), db, version, body=batch),
@@ -248,7 +249,7 @@ def documentation(databases: Sequence[Served]) -> str:
 </head>
 <body>
 <main class="document">
-<p><a href="/">The board</a></p>
+<p><a href="/">The board</a> · <a href="/rules.html">The rules</a></p>
 <h1>The HTTP interface</h1>
 <p>Programs can ask this server what the page asks. Every answer is JSON; unknown values are <code>null</code>. The
 same description for programs is <a href="/api/openapi.json">openapi.json</a>. The default database is

@@ -231,6 +231,7 @@ async function begin() {
     get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(database.positions) }) + house.join("");
     get("language").textContent = say("other");
     get("language").lang = say("otherCode");
+    get("rules").href = say("rulesPage");
   };
   const show = () => {
     try {

@@ -3,6 +3,8 @@
 const WORDS = {
   en: {
     skip: "To the analysis",
+    rules: "Rules",
+    rulesPage: "/rules.html",
     interface: "For programs",
     database: "Database",
     other: "Deutsch",
@@ -94,7 +96,8 @@ const WORDS = {
     form: "Write a position like 3,17/0: the squares of the side to move, a slash, the squares of the other side; b if all are in the box.",
     offline: "The server is not responding: {message}",
     notThere: "This position is not in the database.",
-    "player.optimal": "Knows the winning probability after every move and takes the best.",
+    "player.optimal": "Knows the winning probability after every move and takes the best; estimates it where nobody knows.",
+    "player.estimate": "Estimates the winning probability after every move and takes the best.",
     "player.random": "Picks a legal move at random.",
     "player.fpoc": "Captures if it can, and otherwise moves the piece that is furthest along.",
     "player.fpnpoc": "Captures if it can, otherwise jumps over as few pieces as possible, otherwise moves the piece furthest along.",
@@ -105,6 +108,8 @@ const WORDS = {
   },
   de: {
     skip: "Zur Auswertung",
+    rules: "Spielregeln",
+    rulesPage: "/rules.de.html",
     interface: "Für Programme",
     database: "Datenbank",
     other: "English",
@@ -196,7 +201,8 @@ const WORDS = {
     form: "Schreibe eine Stellung wie 3,17/0: die Felder der Seite am Zug, ein Schrägstrich, die Felder der anderen Seite; b, wenn alle im Haus sind.",
     offline: "Der Server antwortet nicht: {message}",
     notThere: "Diese Stellung ist nicht in der Datenbank.",
-    "player.optimal": "Kennt die Gewinnwahrscheinlichkeit nach jedem Zug und nimmt den besten.",
+    "player.optimal": "Kennt die Gewinnwahrscheinlichkeit nach jedem Zug und nimmt den besten; schätzt sie, wo niemand sie kennt.",
+    "player.estimate": "Schätzt die Gewinnwahrscheinlichkeit nach jedem Zug und nimmt den besten.",
     "player.random": "Nimmt einen zufälligen erlaubten Zug.",
     "player.fpoc": "Schlägt, wenn es geht, und zieht sonst mit der vordersten Figur.",
     "player.fpnpoc": "Schlägt, wenn es geht, überholt sonst möglichst wenige Figuren, zieht sonst mit der vordersten.",

@@ -1,0 +1,438 @@
+"""Answers about any position of any game, with a database or without.
+
+    madn.Advisor().best_move("0,5,10,15/0,3", 4)
+
+An `Advisor` asks in this order: a database (given, or found where `madn/places.py` says), a part of the game that is
+solved in seconds (`madn/parts.py`), the estimator. It says which of them answered. A position is answered exactly, with
+all that can come after it, or all its open numbers are estimates: of two moves, one exact and one estimated, the wrong
+one would often look better, while the errors of estimates for similar positions are similar and cancel.
+"""
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.board import STANDARD, Board, Move, as_board, checked_roll
+from madn.database import (
+    DATABASE,
+    ESTIMATE,
+    SOLVED,
+    Analysis,
+    BestMoveDatabase,
+    Database,
+    Engine,
+    MoveValue,
+    analysis,
+    ids_of,
+    move_of,
+    move_values,
+    open_database,
+    unchecked_board,
+)
+from madn.errors import (
+    IllegalMoveError,
+    MadnError,
+    MadnWarning,
+    MissingBlockError,
+    NoAnswerError,
+    PlanError,
+    ResourceError,
+    RulesMismatchError,
+)
+from madn.parts import DAMAGE, POSITIONS, Part, Parts, Progress, Values, part_of
+from madn.places import cache_bytes, cache_directory, data_directory, database_directories
+from madn.ranges import MOST_BYTES, checked_int, checked_type
+from madn.ranking import game_of
+from madn.rules import Rules
+from madn.solver.plan import MOST_PIECES
+
+EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
+HOLDER = "this advisor is for"
+
+
+class Estimator(Protocol):
+    """Estimates values of a game from what it sees of a position; `error` is the root mean square error."""
+
+    @property
+    def rules(self) -> Rules:
+        """The game."""
+
+    @property
+    def error(self) -> float:
+        """The root mean square error."""
+
+    def win(self, own: int, other: int) -> float:
+        """The estimate of a position, given as masks."""
+
+    def wins(self, own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The estimates of many."""
+
+
+def find_estimator(rules: Rules) -> Estimator | None:
+    """The estimator of a game; None if there is none, as for all games at present."""
+    return None
+
+
+class Probability(float):
+    """The probability that the side to move wins, and where it comes from, as in `MoveValue`."""
+
+    __slots__ = ("error", "source")
+
+    source: str
+    error: float | None
+
+    def __new__(cls, win: float, source: str, error: float | None) -> "Probability":
+        """A number with its source."""
+        self = super().__new__(cls, win)
+        self.source, self.error = source, error
+        return self
+
+    def __getnewargs__(self) -> tuple[float, str, float | None]:  # type: ignore[override]
+        return float(self), self.source, self.error
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is no estimate."""
+        return self.source != ESTIMATE
+
+
+def _win_many(values: Values, ids: NDArray[np.int64]) -> NDArray[np.float64]:
+    return values.win_many(ids)
+
+
+class Asked(NamedTuple):
+    """An answer, where its numbers come from, and their error.
+
+    `final` is False for an estimate in place of an exact answer that is being computed.
+    """
+
+    answer: Any
+    source: str
+    error: float | None
+    final: bool = True
+
+
+class Finished:
+    """Values of finished games, and of no others."""
+
+    policy = False  # a reader of the engine: it has values
+    error: float | None = 0.0
+
+    def __init__(self, rules: Rules) -> None:
+        self.game = game_of(rules)
+        self.engine = Engine(self, 0.0)
+        self._squares, self._full = rules.squares, (1 << rules.pieces) - 1
+
+    def win(self, id: int) -> float:
+        """The value of a position ID."""
+        own, other = self.game.unrank(id)
+        if own >> self._squares == self._full:
+            return 1.0
+        return 0.0 if other >> self._squares == self._full else self.open_win(own, other)
+
+    def win_many(self, boards: NDArray[Any]) -> NDArray[np.float64]:
+        """The values of position IDs."""
+        own, other = self.game.unrank_many(boards)
+        won, lost = (side >> np.uint64(self._squares) == self._full for side in (own, other))
+        wins: NDArray[np.float64] = won.astype(np.float64)
+        still = np.flatnonzero(~(won | lost))
+        if len(still):
+            wins[still] = self.open_wins(own[still], other[still])
+        return wins
+
+    wins = win_many  # as readers call it
+
+    def open_win(self, own: int, other: int) -> float:
+        """The value of a game that goes on."""
+        raise MissingBlockError(f"{own:#x}, {other:#x}: the game is not over")
+
+    def open_wins(self, own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float64]:
+        """The values of games that go on."""
+        raise MissingBlockError(f"{len(own)} games are not over")
+
+    def check_open(self) -> None:
+        """It is always open."""
+
+    def close(self) -> None:
+        """Nothing to close."""
+
+
+class Estimates(Finished):
+    """What an estimator says; that a game is over is no estimate."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        super().__init__(estimator.rules)
+        self.error = float(estimator.error)
+        self.open_win, self.open_wins = estimator.win, estimator.wins  # type: ignore[method-assign]
+
+
+@lru_cache(8)
+def estimates_of(rules: Rules) -> Estimates | None:
+    """The estimates for a game; None if there is no estimator for it. How a game starts does not matter."""
+    estimator = find_estimator(rules)
+    return None if estimator is None else Estimates(estimator)
+
+
+def checked_estimates(rules: Rules) -> Estimates:
+    """The estimates for a game; `NoAnswerError` if there is no estimator for it."""
+    estimates = estimates_of(rules)
+    if estimates is None:
+        raise NoAnswerError(f"there is no estimator for {rules}")
+    return estimates
+
+
+def find_databases(rules: Rules) -> list[Database]:
+    """Open the databases of this game, those with the smallest error first: the user's, then the one in the package.
+
+    Databases of best moves only are left out. One that cannot be read is a warning.
+    """
+    found = []
+    for path in database_directories():
+        try:
+            database = open_database(path)
+        except RulesMismatchError:
+            continue  # not of Ludo
+        except (MadnError, OSError) as error:
+            warnings.warn(f"a database that is not used: {error}", MadnWarning, stacklevel=2)
+            continue
+        if database.rules == rules and not isinstance(database, BestMoveDatabase):
+            found.append(database)
+        else:
+            database.close()
+    found.sort(key=lambda database: 1.0 if database.error is None else database.error)
+    return [*found, open_database()] if rules == EMBEDDED_RULES else found
+
+
+class Advisor:
+    """Answers for a game of certain `rules`, as a `Database` does, but for any position. Threads may share one.
+
+    `database` (one that is open, or its path) is asked first; without one, those that are found. Parts of at most
+    `limit` positions are solved when they are needed and kept in the directory `cache`, by default the user's;
+    `progress` is called meanwhile with the fraction done and a few words. With `wait` False they are solved in the
+    background, one at a time, and estimated until then. With `estimate` False the estimator is not asked.
+
+    `win`, `moves` and `analyse` say where their numbers come from: `source` ("database", "solved" or "estimate"),
+    `exact` and `error`. Where nobody knows, they raise `NoAnswerError`.
+    """
+
+    def __init__(
+        self,
+        rules: Rules | None = None,
+        database: Database | str | os.PathLike[str] | None = None,
+        *,
+        cache: str | os.PathLike[str] | None = None,
+        limit: int = POSITIONS,
+        estimate: bool = True,
+        wait: bool = True,
+        progress: Progress | None = None,
+    ) -> None:
+        if rules is not None:
+            checked_type("rules", rules, Rules)
+        limit = checked_int("limit", limit, 0, MOST_BYTES)
+        kept = Parts(cache_directory() if cache is None else Path(cache), cache_bytes())
+        self._opened: list[Database] = []  # here, and closed here
+        if database is None:
+            self.databases = self._opened = find_databases(rules or STANDARD)
+        elif isinstance(database, Database):
+            self.databases = [database]
+        else:
+            self.databases = self._opened = [open_database(database)]
+        self.rules = rules or (STANDARD if database is None else self.databases[0].rules)
+        if any(held.rules != self.rules for held in self.databases):
+            held = self.databases[0]
+            self._close_databases()
+            raise RulesMismatchError(f"the database {held.path} holds {held.rules}, not {self.rules}")
+        self.limit, self.wait, self.parts = limit, wait, kept
+        self.estimates = estimates_of(self.rules) if estimate else None
+        self.progress = progress or (lambda fraction, text: None)
+        self._hopeless: dict[Part, str] = {}  # what cannot be solved here, and why
+        self._background: threading.Thread | None = None
+        self._over = Finished(self.rules)
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"Advisor({self.rules!r})"
+
+    def __enter__(self) -> "Advisor":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened here; a second time does nothing. A solve in the background is waited for."""
+        if self._background is not None:
+            self._background.join()
+        self.parts.close()
+        self._close_databases()
+
+    def _close_databases(self) -> None:
+        for database in self._opened:
+            database.close()
+
+    def win(self, board: Board | str) -> Probability:
+        """The probability that the side to move wins, before it rolls."""
+        board = self._board(board)
+        asked = self.ask(board, lambda values: values.engine.win(*board.masks))
+        return Probability(asked.answer, asked.source, asked.error)
+
+    def get_win(self, board: Board | str, default: float | None = None) -> float | None:
+        """As `win`, but `default` where nobody knows."""
+        try:
+            return self.win(board)
+        except MissingBlockError:
+            return default
+
+    def best_move(self, board: Board | str, roll: SupportsIndex) -> Move:
+        """The move after which the side to move wins most often; `Move.PASS` if the turn is lost.
+
+        For a forced move nobody is asked.
+        """
+        board, roll = self._board(board), checked_roll(roll)
+        moves = board.legal_moves(roll)
+        if not moves:
+            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+        if len(moves) == 1:
+            return moves[0]
+        return move_of(*self.ask(board, lambda values: values.engine.best_move(*board.masks, roll)).answer)
+
+    def moves(self, board: Board | str, roll: SupportsIndex) -> tuple[MoveValue[Any], ...]:
+        """Every legal move with the mover's winning probability, best first; none in a finished game."""
+        board, roll = self._board(board), checked_roll(roll)
+        asked = self.ask(board, lambda values: values.engine.moves(*board.masks, roll))
+        return move_values(asked.answer, self.rules, asked.source, asked.error)
+
+    def analyse(self, board: Board | str) -> Analysis[Any]:
+        """The value of a board and of every move for all six rolls."""
+        board = self._board(board)
+        asked = self.ask(board, lambda values: values.engine.analyse(*board.masks))
+        win, listed = asked.answer
+        return analysis(board, win, listed, asked.source, asked.error)
+
+    def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
+        """The winning probabilities of many positions, given as `Database.win_many` takes them."""
+        ids = ids_of(boards, self.rules, HOLDER)
+        wins = np.empty(len(ids))
+        for at, asked in self._ask_many(ids, len(ids)):
+            wins[at] = asked.answer
+        return wins
+
+    def exact_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.bool_]:
+        """Which of the numbers that `win_many` gives are exact."""
+        ids = ids_of(boards, self.rules, HOLDER)
+        exact = np.empty(len(ids), bool)
+        for at, asked in self._ask_many(ids, 1):
+            exact[at] = asked.source != ESTIMATE
+        return exact
+
+    def _ask_many(self, ids: NDArray[np.int64], most: int) -> Iterator[tuple[NDArray[np.intp], Asked]]:
+        """Where positions with the same finish zones are among these, and the values of at most so many of them."""
+        game, S, P = game_of(self.rules), np.uint64(self.rules.squares), np.uint64(self.rules.pieces)
+        own, other = game.unrank_many(ids)
+        pairs, group = np.unique(own >> S << P | other >> S, return_inverse=True)
+        for number in range(len(pairs)):
+            at = np.flatnonzero(group == number)
+            question = partial(_win_many, ids=ids[at[:most]])
+            first = unchecked_board(int(own[at[0]]), int(other[at[0]]), self.rules)
+            yield at, self.ask(first, question)
+
+    def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
+        """Put a question about a board of this game to the first who can answer it.
+
+        `question` gets the values of the position and of all that can come after it.
+        """
+        missing: MissingBlockError | None = None
+        for database in self.databases:
+            try:
+                return Asked(question(database), DATABASE, database.error)
+            except MissingBlockError as error:
+                missing = missing or error
+        part = part_of(self.rules, *board.masks)
+        if part is None:  # the game is over
+            return Asked(question(self._over), SOLVED, 0.0)
+        values, final = self._solved(part)
+        if values is not None:
+            try:
+                return Asked(question(values), SOLVED, values.error)
+            except DAMAGE:
+                values = self.parts.renew(part, values, self.progress)
+                return Asked(question(values), SOLVED, values.error)
+        if self.estimates is not None:
+            return Asked(question(self.estimates), ESTIMATE, self.estimates.error, final)
+        raise (missing if missing is not None and not self.limit else None) or self._nobody(part, board)
+
+    def check(self, board: Board | str) -> None:
+        """Raise `NoAnswerError` if nobody here can answer for a board; nothing is solved."""
+        board = self._board(board)
+        part = part_of(self.rules, *board.masks)
+        known = part is None or self.estimates is not None or part.positions <= self.limit
+        if part is not None and not known and not any(board in database for database in self.databases):
+            raise self._nobody(part, board)
+
+    def whole(self, board: Board | str) -> Database | None:
+        """The database that has a board and all that can come after it; None if that is too much to solve now."""
+        board = self._board(board)
+        for database in self.databases:
+            if board in database:
+                return database
+        part = part_of(self.rules, *board.masks)
+        if part is None or part.positions > self.limit:
+            return None
+        values = self._solve(part)
+        return values if isinstance(values, Database) else None
+
+    def remedy(self, board: Board | str) -> str:
+        """What a person can do for an exact answer about a board that is estimated, or not known at all."""
+        board = self._board(board)
+        part = part_of(self.rules, *board.masks)
+        if part is None:
+            return "the game is over"
+        only = "" if part.zones == (0, 0) else f" --for {board}"
+        command = f"{self.rules.options}{only}"
+        if self.rules.pieces > MOST_PIECES:
+            return f"solving goes up to {MOST_PIECES} pieces"
+        home = data_directory()
+        where = f", best in {home}" if home is not None else ""
+        return (
+            f"`madn solve {command} --scratch WORK --out DIR` makes a database of the {part.positions:,} positions it "
+            f"takes{where}; `madn plan {command}` says what that needs"
+        )
+
+    def _board(self, board: Board | str) -> Board:
+        return as_board(board, self.rules, HOLDER)
+
+    def _solved(self, part: Part) -> tuple[Values | None, bool]:
+        """The values of a part if it is small enough, and whether that will stay so; solves it if need be."""
+        if part.positions > self.limit:
+            return None, True
+        values = self.parts.opened(part)
+        if values is not None or part in self._hopeless:
+            return values, True
+        if self.wait or self.estimates is None:
+            return self._solve(part), True
+        with self._lock:
+            if not self.parts.stores:  # it would have to be solved again and again
+                return None, True
+            if self._background is None or not self._background.is_alive():
+                self._background = threading.Thread(target=self._solve, args=(part,), daemon=True)
+                self._background.start()
+        return None, False
+
+    def _solve(self, part: Part) -> Values | None:
+        try:
+            return self.parts.get(part, self.progress)
+        except (PlanError, ResourceError) as error:
+            self._hopeless[part] = str(error)
+            return None
+
+    def _nobody(self, part: Part, board: Board) -> NoAnswerError:
+        """What is said where nobody knows."""
+        why = self._hopeless.get(part, f"{part.positions:,} positions are too many to solve now")
+        return NoAnswerError(f"{board}: no database and no estimator for {self.rules}, and {why}; {self.remedy(board)}")

@@ -1,0 +1,188 @@
+"""Regret: what a player loses against the best moves, decision by decision, from games and exact values.
+
+Half minus a player's mean winning rate against `optimal`, over both orders, is what its decisions lose on average in
+games against `optimal`: at each of them the value of the best move less that of the move it takes. A game's sum of
+these varies far less than its result, so that few games are enough, and it says where the points are lost.
+
+All games of a batch go on together (`madn/_regret.pyx`): the values that their next decisions need are looked up at
+once, block by block. Sums are whole numbers, so that the size of a batch changes nothing.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn import _regret
+from madn._players import CompiledPlayer
+from madn.board import Board
+from madn.database import Database, unchecked_board
+from madn.errors import InvalidPlayerError
+from madn.machine import available_memory
+from madn.players import Player, RulePlayer, checked_choices
+
+BATCH = 1 << 16  # games at once: the more, the fewer blocks a game costs; some 50 MB
+TABLE_BYTES = 2 << 30  # values are held in memory up to this size, and up to half of what is available
+NO_RULE = {True: "random", False: "furthest along"}  # what decides if no rule does: whether the player draws lots
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Winning probability lost in a game, its standard error, and how many decisions of all games it is about."""
+
+    loss: float
+    standard_error: float
+    decisions: int
+    per_decision: float
+
+
+@dataclass(frozen=True, slots=True)
+class Regret:
+    """What a player loses against `optimal`: in all, moving first or second, by phase and by the rule that decided.
+
+    `win` is the value of the board for who moves first. The phase of a decision is the number of pieces home, of both
+    sides together: `by_phase[0]` is before anybody has one home. `by_rule` is empty for players without rules.
+    """
+
+    player: str
+    board: Board
+    win: float
+    games: int
+    seed: int
+    plies: int
+    look_ups: int
+    total: Loss
+    moving_first: Loss
+    moving_second: Loss
+    by_phase: tuple[Loss, ...]
+    by_rule: dict[str, Loss]
+
+    @property
+    def loss(self) -> float:
+        """The winning probability lost against `optimal`, mean of both orders."""
+        return self.total.loss
+
+    @property
+    def standard_error(self) -> float:
+        """The standard error of `loss`."""
+        return self.total.standard_error
+
+    @property
+    def decisions(self) -> int:
+        """How many decisions the player had, in all games together."""
+        return self.total.decisions
+
+    @property
+    def first_wins(self) -> float:
+        """How often the player wins against `optimal` when it moves first; the error is that of `moving_first`."""
+        return self.win - self.moving_first.loss
+
+    @property
+    def second_wins(self) -> float:
+        """How often the player wins against `optimal` when it moves second; the error is that of `moving_second`."""
+        return 1 - self.win - self.moving_second.loss
+
+
+class _Sums:
+    """Exact sums over the games of one order, for each column of the kernel."""
+
+    def __init__(self) -> None:
+        self.games = 0
+        self.lost: list[int] = []
+        self.squares: list[int] = []
+        self.decisions: list[int] = []
+
+    def add(self, losses: NDArray[np.int64], decisions: NDArray[np.int32]) -> None:
+        """Add games, one in each row."""
+        columns = losses.T.tolist()
+        self.games += len(losses)
+        self.lost = _added(self.lost, map(sum, columns))
+        self.squares = _added(self.squares, (sum(lost * lost for lost in column) for column in columns))
+        self.decisions = _added(self.decisions, decisions.sum(axis=0, dtype=np.int64).tolist())
+
+    def mean(self, column: int) -> float:
+        """The mean over the games."""
+        return self.lost[column] / (self.games * _regret.UNITS)
+
+    def variance(self, column: int) -> float:
+        """The variance of that mean."""
+        spread = self.games * self.squares[column] - self.lost[column] ** 2
+        return spread / (self.games**2 * (self.games - 1) * _regret.UNITS**2)
+
+
+def _added(sums: list[int], more: Iterable[int]) -> list[int]:
+    return [a + b for a, b in zip(sums, more, strict=True)] if sums else list(more)
+
+
+def _loss(column: int, *orders: _Sums) -> Loss:
+    """The mean over orders."""
+    decisions, lost = sum(one.decisions[column] for one in orders), sum(one.lost[column] for one in orders)
+    return Loss(
+        sum(one.mean(column) for one in orders) / len(orders),
+        sqrt(sum(one.variance(column) for one in orders)) / len(orders),
+        decisions,
+        lost / (decisions * _regret.UNITS) if decisions else 0.0,
+    )
+
+
+def measure(
+    player: Player,
+    fast: CompiledPlayer | None,
+    database: Database[Any],
+    board: Board,
+    games: int,
+    seed: int,
+    threads: int,
+    progress: Progress,
+) -> Regret:
+    """Play so many games, at least four, and say what they lose; `fast` is the player compiled, if it can be."""
+    room = available_memory()
+    database.preload(TABLE_BYTES if room is None else min(TABLE_BYTES, room // 2))
+    win = database.win(board)
+    sums = _Sums(), _Sums()
+    plies = look_ups = 0
+    for begin in range(0, games, BATCH):
+        end = min(games, begin + BATCH)
+        batch = _regret.Games(database.engine.game, fast, *board.masks, seed, begin, end, database.tie)
+        while (ids := batch.advance(threads)).size:
+            if fast is None:
+                _ask(player, batch, board)
+            batch.decide(database.win_many(ids), threads)
+            look_ups += len(ids)
+            progress((end - batch.open) / games, f"{player.name} - optimal")
+        for order, one in enumerate(sums):
+            first = (order - begin) % 2  # the player moves first in games with an even number
+            one.add(batch.losses[first::2], batch.decisions[first::2])
+        plies += batch.plies
+    phases = 2 * board.rules.pieces - 1
+    names = [*map(str, player.rules), NO_RULE[player.draws]] if isinstance(player, RulePlayer) else []
+    return Regret(
+        player.name,
+        board,
+        win,
+        games,
+        seed,
+        plies,
+        look_ups,
+        _loss(0, *sums),
+        _loss(0, sums[0]),
+        _loss(0, sums[1]),
+        tuple(_loss(1 + phase, *sums) for phase in range(phases)),
+        {name: _loss(1 + phases + rule, *sums) for rule, name in enumerate(names)},
+    )
+
+
+def _ask(player: Player, batch: _regret.Games, board: Board) -> None:
+    """Have a player that is not compiled choose its moves."""
+    for place, own, other, roll in batch.asked():
+        here = unchecked_board(own, other, board.rules)
+        try:
+            moves = checked_choices(player.name, player.choices(here, roll), here, roll)
+        except InvalidPlayerError as error:
+            game, ply = batch.where(place)
+            raise InvalidPlayerError(f"game {game}, ply {ply}: {error}") from None
+        batch.choose(place, [-1 if move.start is None else move.start for move in moves])
