@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,7 @@ from madn.errors import (
     ResourceError,
     RulesMismatchError,
 )
+from madn.estimator import Estimator, find_estimator
 from madn.parts import DAMAGE, POSITIONS, Part, Parts, Progress, Values, part_of
 from madn.places import cache_bytes, cache_directory, data_directory, database_directories
 from madn.ranges import MOST_BYTES, checked_int, checked_type
@@ -56,29 +57,6 @@ from madn.solver.plan import MOST_PIECES
 
 EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
 HOLDER = "this advisor is for"
-
-
-class Estimator(Protocol):
-    """Estimates values of a game from what it sees of a position; `error` is the root mean square error."""
-
-    @property
-    def rules(self) -> Rules:
-        """The game."""
-
-    @property
-    def error(self) -> float:
-        """The root mean square error."""
-
-    def win(self, own: int, other: int) -> float:
-        """The estimate of a position, given as masks."""
-
-    def wins(self, own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The estimates of many."""
-
-
-def find_estimator(rules: Rules) -> Estimator | None:
-    """The estimator of a game; None if there is none, as for all games at present."""
-    return None
 
 
 class Probability(float):
