@@ -1,7 +1,7 @@
 """Builds the Cython extensions; everything else is in pyproject.toml.
 
 OpenMP is used when the compiler has it. MADN_NO_OPENMP=1 builds without; `madn --version` says which it is.
-Some kernels are built twice on x86-64, for any processor and for AVX2; `madn.machine` picks one at run time.
+Some kernels are built for any processor and, on x86-64, for AVX2 and AVX-512; `madn.machine` picks one at run time.
 What every extension with memoryviews needs is compiled once, in `madn._shared`: half of the work of the C compiler.
 MADN_CFLAGS comes after our own flags: with -O1 it builds in half the time what need not be fast.
 MADN_STRICT=1 makes every warning of Cython and of the C compiler an error.
@@ -38,14 +38,18 @@ DIRECTIVES = {
 }
 X86_64 = platform.machine().lower() in {"x86_64", "amd64"} and sys.maxsize > 2**32
 CROSS_BUILD = "ARCHFLAGS" in os.environ and "arm64" in os.environ["ARCHFLAGS"]
-AVX2 = X86_64 and not CROSS_BUILD
+WIDE_BUILDS = X86_64 and not CROSS_BUILD
 
 # No contraction into fused multiply-add: the same bits from every compiler.
 OPTIMISE = {"msvc": ["/O2", "/fp:precise"], "unix": ["-O3", "-g0", "-ffp-contract=off", "-fno-math-errno"]}
 WARN = {"msvc": ["/W3", "/WX"], "unix": ["-Wall", "-Wextra", "-Werror"]}
 SANITISE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 CHECKED = {"msvc": ["/Od", "/Zi"], "unix": ["-O1", "-g1", "-fno-omit-frame-pointer"]}
-WIDE = {"msvc": ["/arch:AVX2"], "unix": ["-mavx2", "-mbmi2", "-mpopcnt"]}
+AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl"]
+WIDE = {  # for kernels whose names end like this
+    "_avx2": {"msvc": ["/arch:AVX2"], "unix": ["-mavx2", "-mbmi2", "-mpopcnt"]},
+    "_avx512": {"msvc": ["/arch:AVX512"], "unix": ["-mavx2", "-mbmi2", "-mpopcnt", *AVX512]},
+}
 OPENMP_CHOICES = {
     "msvc": [(["/openmp"], [])],
     "unix": [(["-fopenmp"], ["-fopenmp"]), (["-Xpreprocessor", "-fopenmp"], ["-lomp"])],
@@ -74,7 +78,7 @@ class BuildExt(build_ext):
             compile_args, link_args = [*compile_args, *CHECKED[kind], *sanitise], [*link_args, *sanitise]
         compile_args = [*compile_args, *shlex.split(os.environ.get("MADN_CFLAGS", ""))]
         for extension in self.extensions:
-            wide = WIDE[kind] if extension.name.endswith("_avx2") else []
+            wide = next((flags[kind] for ending, flags in WIDE.items() if extension.name.endswith(ending)), [])
             extension.extra_compile_args = [*OPTIMISE[kind], *wide, *compile_args]
             extension.extra_link_args = link_args
         super().build_extensions()
@@ -114,10 +118,10 @@ class BuildExt(build_ext):
 
 
 def extensions():
-    """One for every .pyx file of the package; those for AVX2 only where the compiler builds for x86-64."""
+    """One for every .pyx file of the package; the wide ones only where the compiler builds for x86-64."""
     for source in sorted(Path("madn").rglob("*.pyx")):
         name = ".".join(source.with_suffix("").parts)
-        if AVX2 or not name.endswith("_avx2"):
+        if WIDE_BUILDS or not name.endswith(tuple(WIDE)):
             yield Extension(name, [source.as_posix()], depends=["madn/_machine.h"])  # which other headers include
 
 

@@ -58,7 +58,7 @@ def main() -> None:
     for representation in (FIXED32, FLOAT64):
         it = strip_of(side, arguments.strip, representation)
         for build in kernels.CHOOSE:
-            kernels.build = build
+            kernels.best_moves_build = build
             calls: dict[str, Callable[[], object]] = {
                 "fill_captures": partial(it.fill_captures, arguments.strip, 1),
                 "choose": partial(it.choose, arguments.strip, 1, words),

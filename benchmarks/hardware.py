@@ -21,6 +21,7 @@ def hardware() -> dict[str, str | int | float | bool | None]:
         "compiler": machine.compiler(),
         "openmp": machine.openmp(),
         "avx2": machine.has_avx2(),
+        "avx512": machine.has_avx512(),
     }
 
 

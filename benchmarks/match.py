@@ -1,4 +1,4 @@
-"""Times matches: games a second between players with rules, and an exact evaluation beside a solve.
+"""Times matches: games a second between players with rules, regret, and an exact evaluation beside a solve.
 
 Prints one JSON object. Times are medians over several runs; evaluation and solve are measured in turn in the same run.
 """
@@ -6,13 +6,13 @@ Prints one JSON object. Times are medians over several runs; evaluation and solv
 import argparse
 import json
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time
 
 from hardware import hardware
 
-from madn import Board, Rules
+from madn import Board, Rules, open_database
 from madn.evaluate import evaluate
-from madn.match import simulate
+from madn.match import regret, simulate
 from madn.players import PLAYERS
 from madn.solver import make_plan, solve
 
@@ -39,6 +39,32 @@ def games(count: int, threads: int, runs: int) -> list[dict[str, object]]:
                 "seconds_for_a_million": round(1e6 * seconds / count, 1),
             }
         )
+    return found
+
+
+def regrets(count: int, threads: int, runs: int, path: str | None) -> list[dict[str, object]]:
+    """Games a second with regret, and how many results of games would be as precise as one of them."""
+    found = []
+    with open_database(path, values=True) as database:
+        regret(PLAYERS["random"], database, games=1000)  # what fits into memory is decoded
+        for name in ("random", "fpoc", "fpnpoc"):
+            times, measured = [], None
+            for seed in range(runs):
+                began = process_time()
+                measured = regret(PLAYERS[name], database, games=count, seed=seed, threads=threads)
+                times.append(process_time() - began)
+            assert measured is not None
+            w = (measured.first_wins + measured.second_wins) / 2
+            found.append(
+                {
+                    "player": name,
+                    "rules": str(database.rules),
+                    "games_per_processor_second": round(count / median(times)),
+                    "look_ups_per_game": round(measured.look_ups / count, 1),
+                    "standard_deviation_points": round(100 * measured.standard_error * count**0.5, 2),
+                    "results_as_precise_as_a_game": round(w * (1 - w) / count / measured.standard_error**2, 1),
+                }
+            )
     return found
 
 
@@ -70,10 +96,12 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=100_000, help="games of a run (default 100,000)")
     parser.add_argument("--pieces", type=int, default=2, help="pieces of the largest exact evaluation (default 2)")
     parser.add_argument("--threads", type=int, default=2, help="threads of the exact evaluation (default 2)")
+    parser.add_argument("--db", help="database to measure regret with (default: the two-piece game of the package)")
     args = parser.parse_args()
     answer = {
         "hardware": hardware(),
         "games": games(args.games, 1, args.runs),
+        "regret": regrets(args.games, 1, args.runs, args.db),
         "exact": [exact(pieces, args.runs, args.threads) for pieces in range(1, args.pieces + 1)],
     }
     print(json.dumps(answer, indent=2))

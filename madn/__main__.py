@@ -15,8 +15,15 @@ INTERRUPTED = 130  # exit status
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
-    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt."""
+    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt.
+
+    Python swallows what is raised in a callback of a weak reference: there it is raised a moment later.
+    """
     while frame is not None:
+        if frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")) and hasattr(signal, "setitimer"):
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
+            return
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
         frame = frame.f_back

@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
-#if defined(__AVX2__)
-#define WIDTH 32 /* bytes */
+#if defined(__AVX512F__)
+#define WIDTH 64 /* bytes */
+#elif defined(__AVX2__)
+#define WIDTH 32
 #else
 #define WIDTH 16
 #endif

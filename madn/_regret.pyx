@@ -71,6 +71,19 @@ cdef void list_ids(const Walk* walk, const GameTables* game, int64_t* ids) noexc
             j += 1
 
 
+cdef double list_chances(const Walk* walk, const double* wins, double* chances) noexcept nogil:
+    """The mover's chances after each option, -1 where one is not legal, from the values of the IDs; the most."""
+    cdef double most = -1.0
+    cdef int k, j = 0
+    for k in range(walk.options):
+        chances[k] = -1.0
+        if walk.legal >> k & 1:
+            chances[k] = wins[j] if rolls_again(walk.play.roll) else 1.0 - wins[j]
+            most = max(most, chances[k])
+            j += 1
+    return most
+
+
 cdef void decide(Walk* walk, const GameTables* game, const double* wins, double tie, int64_t* losses,
                  int32_t* decisions) noexcept nogil:
     """Make the move of a decision; what the player loses by it goes into its row: in all, by phase, by rule.
@@ -79,16 +92,10 @@ cdef void decide(Walk* walk, const GameTables* game, const double* wins, double 
     """
     cdef Play* play = &walk.play
     cdef double chances[MAX_CHOICES]
-    cdef double most = -1.0, less, loss = 0.0
+    cdef double most = list_chances(walk, wins, chances), less, loss = 0.0
     cdef int columns[3]
-    cdef int k, j = 0, phase
+    cdef int k, phase
     cdef int64_t units
-    for k in range(walk.options):
-        chances[k] = -1.0
-        if walk.legal >> k & 1:
-            chances[k] = wins[j] if rolls_again(play.roll) else 1.0 - wins[j]
-            most = max(most, chances[k])
-            j += 1
     if play.turn != walk.side:
         make_move(play, game, &walk.moves[best_option(chances, walk.options, tie)])
         return
@@ -109,7 +116,8 @@ cdef class Games:
     """The games begin..end-1 of a seed, from an open board: `player` moves first in those with an even number.
 
     Call `advance`, look up the values of the IDs that it returns, give them to `decide`, and so on until there are none
-    left. A player that is None is asked in between: `asked` lists its decisions, `choose` takes its answers.
+    left. A player that is None is asked in between: `asked` lists its decisions, `choose` takes its answers, or
+    `choose_best` what it thinks the values are.
     `losses` and `decisions` have a row for each game; the columns are the total, each phase (0 to 2 * pieces - 2 pieces
     home, of both sides), each rule, and decisions that no rule made. Losses are in units of 1 / UNITS.
     """
@@ -218,6 +226,30 @@ cdef class Games:
             raise ValueError(f"starts {sorted(wanted)}: not all of them are legal")
         walk.taken, walk.rule = taken, 0
 
+    def choose_best(self, const double[::1] wins not None, double tie):
+        """Have the player take the best move by values of its own, of the IDs: for one that is None."""
+        cdef double chances[MAX_CHOICES]
+        cdef Py_ssize_t i
+        cdef Walk* walk
+        self.check_values(wins)
+        if self.player is not None:
+            raise ValueError("the player has chosen already")
+        for i in range(self.open):
+            walk = &self.walks[self.order[i]]
+            if walk.play.turn == walk.side:
+                list_chances(walk, &wins[self.first[i]], chances)
+                walk.taken, walk.rule = <uint32_t>1 << best_option(chances, walk.options, tie), 0
+
+    cdef int check_values(self, const double[::1] wins) except -1:
+        """Raise ValueError unless these are the values that are waited for."""
+        cdef Py_ssize_t i
+        if not self.waiting or wins.shape[0] != self.first[self.open]:
+            raise ValueError(f"{wins.shape[0]} values, expected {self.first[self.open] if self.waiting else 0}")
+        for i in range(wins.shape[0]):
+            if not 0 <= wins[i] <= 1:
+                raise ValueError(f"wins[{i}] = {wins[i]} is not a probability")
+        return 0
+
     def decide(self, const double[::1] wins not None, int threads):
         """Make the moves, with the values of the IDs: the probability that the side to roll wins."""
         threads = checked_threads(threads)
@@ -228,11 +260,7 @@ cdef class Games:
         cdef int32_t[:, ::1] decisions = self.decisions
         cdef double tie = self.tie
         cdef Walk* walk
-        if not self.waiting or wins.shape[0] != first[self.open]:
-            raise ValueError(f"{wins.shape[0]} values, expected {first[self.open] if self.waiting else 0}")
-        for i in range(wins.shape[0]):
-            if not 0 <= wins[i] <= 1:
-                raise ValueError(f"wins[{i}] = {wins[i]} is not a probability")
+        self.check_values(wins)
         for i in range(self.open):
             walk = &self.walks[order[i]]
             if walk.play.turn == walk.side and not walk.taken:

@@ -12,6 +12,7 @@ from typing import TypeVar
 from madn._machine import MAX_THREADS as MAX_THREADS
 from madn._machine import compiler as compiler
 from madn._machine import has_avx2 as has_avx2
+from madn._machine import has_avx512 as has_avx512
 from madn._machine import openmp as openmp
 from madn._machine import usable_threads as usable_threads
 from madn.errors import InvalidRulesError, ResourceError
@@ -95,13 +96,14 @@ def lock_directory(directory: str | os.PathLike[str]) -> int | None:
     return lock
 
 
-def fastest_build(builds: Mapping[str, Build]) -> str:
-    """The name of the fastest of these builds of a kernel: `avx2` if it is there, else `portable`.
+BUILDS = ("avx512", "avx2", "portable")  # of kernels, fastest first
 
-    MADN_KERNELS=portable asks for the plain one.
-    """
-    wanted = os.environ.get("MADN_KERNELS", "avx2")
-    return wanted if wanted in builds else "portable"
+
+def fastest_build(builds: Mapping[str, Build]) -> str:
+    """The name of the fastest of these builds of a kernel, at most the one that MADN_KERNELS names."""
+    wanted = os.environ.get("MADN_KERNELS", BUILDS[0])
+    slower = BUILDS[BUILDS.index(wanted) if wanted in BUILDS else 0 :]
+    return next(name for name in slower if name in builds)
 
 
 def versions() -> dict[str, str]:

@@ -18,15 +18,16 @@ from numpy.typing import NDArray
 from madn import _match
 from madn._core import Game
 from madn._players import CompiledPlayer
+from madn.advisor import checked_estimates
 from madn.board import Board, as_board
-from madn.database import Database, open_database
+from madn.database import BestMoveDatabase, Database, open_database
 from madn.errors import InvalidPlayerError, InvalidTypeError, NoValuesError
 from madn.features import FEATURES
 from madn.machine import chosen_threads
-from madn.players import Choose, FunctionPlayer, OptimalPlayer, Player, RulePlayer
+from madn.players import Choose, EstimatePlayer, FunctionPlayer, OptimalPlayer, Player, RulePlayer
 from madn.ranges import checked_int, checked_seed, shown
 from madn.record import Ply, Record
-from madn.regret import Regret, measure
+from madn.regret import Regret, Valued, measure
 from madn.rules import Rules, rolls_again
 from madn.solver.graph import components
 from madn.solver.zones import Zones
@@ -215,8 +216,18 @@ def regret(
         if board.winner is not None:
             raise InvalidPlayerError(f"board '{board}': the game is over, there is nothing to play")
         one = player if isinstance(player, Player) else _function_player(player)
-        fast = compiled(one, board.rules, board)
-        return measure(one, fast, values, board, games, checked_seed(seed), chosen_threads(threads), progress)
+        way = compiled(one, board.rules, board) or _valued(one, board)
+        return measure(one, way, values, board, games, checked_seed(seed), chosen_threads(threads), progress)
+
+
+def _valued(player: Player, start: Board) -> Valued | None:
+    """The values that a player goes by, to look many up at once; None if it has none."""
+    if isinstance(player, EstimatePlayer):
+        return Valued(checked_estimates(start.rules).win_many, 0.0)
+    database = _database(player, start.rules, start)
+    if database is None or isinstance(database, BestMoveDatabase):
+        return None
+    return Valued(database.win_many, database.tie)
 
 
 def _function_player(function: Choose) -> FunctionPlayer:

@@ -87,6 +87,14 @@ class Regret:
         return 1 - self.win - self.moving_second.loss
 
 
+@dataclass(frozen=True, slots=True)
+class Valued:
+    """How a player that takes the best move by values of its own knows them: of many position IDs at once."""
+
+    wins: Callable[[NDArray[np.int64]], NDArray[np.float64]]
+    tie: float
+
+
 class _Sums:
     """Exact sums over the games of one order, for each column of the kernel."""
 
@@ -131,7 +139,7 @@ def _loss(column: int, *orders: _Sums) -> Loss:
 
 def measure(
     player: Player,
-    fast: CompiledPlayer | None,
+    way: CompiledPlayer | Valued | None,
     database: Database[Any],
     board: Board,
     games: int,
@@ -139,7 +147,11 @@ def measure(
     threads: int,
     progress: Progress,
 ) -> Regret:
-    """Play so many games, at least four, and say what they lose; `fast` is the player compiled, if it can be."""
+    """Play so many games, at least four, and say what they lose.
+
+    `way` is the player compiled, or the values that it plays by; without one it is asked move by move.
+    """
+    fast = way if isinstance(way, CompiledPlayer) else None
     room = available_memory()
     database.preload(TABLE_BYTES if room is None else min(TABLE_BYTES, room // 2))
     win = database.win(board)
@@ -149,7 +161,9 @@ def measure(
         end = min(games, begin + BATCH)
         batch = _regret.Games(database.engine.game, fast, *board.masks, seed, begin, end, database.tie)
         while (ids := batch.advance(threads)).size:
-            if fast is None:
+            if isinstance(way, Valued):
+                batch.choose_best(way.wins(ids), way.tie)
+            elif way is None:
                 _ask(player, batch, board)
             batch.decide(database.win_many(ids), threads)
             look_ups += len(ids)

@@ -11,6 +11,7 @@ import ast
 import dataclasses
 import importlib
 import random
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -75,8 +76,8 @@ def kernels() -> Iterator[tuple[str, ast.Module]]:
     for package in PACKAGES:
         folder = Path(importlib.import_module(package).__file__ or "").parent
         for kernel in sorted({path.name.split(".")[0] for path in folder.glob("_*.so")}):
-            # A build for AVX2 has the interface of the portable one.
-            stub = SOURCES.joinpath(*package.split("."), f"{kernel.removesuffix('_avx2')}.pyi")
+            # A build for wider instructions has the interface of the portable one.
+            stub = SOURCES.joinpath(*package.split("."), f"{re.sub('_avx(2|512)$', '', kernel)}.pyi")
             if stub.exists():  # not what Cython adds
                 yield f"{package}.{kernel}", ast.parse(stub.read_text(encoding="utf-8"))
 
@@ -84,6 +85,8 @@ def kernels() -> Iterator[tuple[str, ast.Module]]:
 def declared(tree: ast.Module) -> Iterator[tuple[str, str]]:
     """The functions and methods of a stub with parameters: (class, or nothing; name)."""
     for node in tree.body:
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Protocol" for base in node.bases):
+            continue  # for the type checker only
         parts = node.body if isinstance(node, ast.ClassDef) else [node]
         for part in parts:
             if isinstance(part, ast.FunctionDef):
@@ -201,7 +204,7 @@ def use(directory: Path) -> None:
     planned = make_plan(small, tolerance=1e-6, scratch=str(directory), memory=BASE_MEMORY + 1, census=True)
     how: dict[str, Any] = {"census": True, "tolerance": 1e-6, "memory": planned.memory_bytes, "policy": moves}
     for build in sweeps.SWEEPERS:
-        sweeps.build = build
+        sweeps.build, sweeps.best_moves_build = build, build if build in sweeps.CHOOSE else "portable"
         madn.solve(small, out=directory / "streamed", scratch=scratch, **how)
     compress_database(plain, rounded, bits=12)
     compress_database(plain, directory / "policy", store="policy")
@@ -225,7 +228,8 @@ def use(directory: Path) -> None:
         assert one is not None
         _match.play_one(one, one, 1, 1, 1, 1)
         games = _regret.Games(one.game, None, 1, 1, 1, 0, 9, 0.0)
-        games.advance(1), games.where(0)
+        games.choose_best(np.full(len(games.advance(1)), 0.5), 0.0)
+        games.where(0)
         one.choices(1, 1, 6)
     madn.unrank_many(madn.rank_many(np.array([[1, 1]]), small), small)
     game = importlib.import_module("madn._core").Game(small)
@@ -243,7 +247,7 @@ def use(directory: Path) -> None:
     for build, settings in product(stages.BUILDS, options):
         cantstop.solve(board, threads=2, build=build, **settings)
     stages.make_turns(Numbering(board), 7, np.array([0, 1], np.int32), 1)[0].program(0)
-    for kernel in ("_sweep", "_sweep_avx2")[: len(sweeps.SWEEPERS)]:
+    for kernel in ("_sweep", "_sweep_avx2", "_sweep_avx512")[: len(sweeps.SWEEPERS)]:
         importlib.import_module(f"madn.solver.{kernel}").parts_in_order(np.arange(9, dtype=np.int64), 2, 4)
         recorded[f"madn.solver.{kernel}.Sweeper.run"][0][0].__self__.restore(0)
 

@@ -793,6 +793,13 @@ def test_info_says_what_is_wrong_with_a_database(database: Path, capsys: pytest.
     assert "table provenance: not to be written as JSON: Out of range float values" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("forged", ["'\"long\"'", "'[1]'", "'true'"])
+def test_a_time_that_is_no_number_is_damage(forged: str, database: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    damage(database, f"UPDATE provenance SET value = {forged} WHERE name = 'seconds'")
+    assert main(["cantstop", "--db", str(database)]) == 3
+    assert "provenance 'seconds' is not a number but" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("line", ["win DB 0/0", "analyse DB 0/0", "verify DB", "compress DB NEW", "serve DB --port 0"])
 def test_a_question_about_ludo_is_told_who_answers(
     line: str, database: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -634,6 +634,38 @@ def test_ctrl_c_before_the_command_begins(run: Run, monkeypatch: pytest.MonkeyPa
     assert run("players") == (130, "", "madn: interrupted\n")
 
 
+SWALLOWED = """
+import os, signal, sys, time, weakref
+from madn import __main__ as program
+from madn import cli
+
+class Thing:
+    pass
+
+
+def work():
+    things = weakref.WeakValueDictionary()
+    thing = things["it"] = Thing()
+    calls = []
+    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == "remove"
+        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
+    del thing
+    sys.setprofile(None)
+    time.sleep(5)
+    return 0
+
+cli.main = work
+sys.exit(program.run())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+def test_ctrl_c_is_not_lost_in_the_callback_of_a_weak_reference() -> None:
+    command = [sys.executable, "-c", SWALLOWED]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("where", ["madn.solving.carry_out", "madn.solving.write_database"])
 def test_ctrl_c_is_status_130_and_leaves_nothing(
     where: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -7,7 +7,7 @@ import pytest
 
 from madn._core import Game
 from madn.board import Board
-from madn.machine import has_avx2, openmp, usable_threads
+from madn.machine import has_avx2, has_avx512, openmp, usable_threads
 from madn.rules import Rules
 
 ROLLS = range(1, 7)
@@ -118,5 +118,6 @@ def test_bad_input(arguments: tuple[int, int], message: str) -> None:
 def test_what_this_build_can_do() -> None:
     assert isinstance(openmp(), bool)
     assert isinstance(has_avx2(), bool)
+    assert has_avx2() >= has_avx512()
     assert usable_threads() >= 1
     assert openmp() or usable_threads() == 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_estimator import FakeEstimator
 from numpy.typing import NDArray
 from strategies import all_boards
 from test_match import in_python
@@ -17,6 +18,7 @@ from madn import Board, Database, Move, Rules
 from madn._core import Game
 from madn._players import CompiledPlayer
 from madn._regret import UNITS, Games
+from madn.advisor import estimates_of
 from madn.errors import (
     ClosedDatabaseError,
     InvalidPlayerError,
@@ -248,6 +250,24 @@ def test_a_python_player_has_the_regret_of_its_compiled_twin(name: str, solved: 
     assert replace(fast, player=slow.player, by_rule={}) == slow
 
 
+def test_a_player_with_values_is_asked_about_all_its_decisions_at_once(
+    solved: Solved, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Estimate, and optimal from a database too large for a table: as they choose move by move."""
+    database = solved(GAMES[0])
+    monkeypatch.setattr("madn.advisor.find_estimator", FakeEstimator)
+    monkeypatch.setattr("madn.match.TABLE_BYTES", 1)
+    estimates_of.cache_clear()
+    try:
+        for player in (PLAYERS["estimate"], OptimalPlayer(database)):
+            slow = regret(in_python(player), database, games=40, seed=2)
+            assert compiled(player, database.rules) is None
+            assert replace(regret(player, database, games=40, seed=2), player=slow.player) == slow
+            assert (slow.loss > 0.01) == (player.name == "estimate")
+    finally:
+        estimates_of.cache_clear()
+
+
 def test_rounded_values_and_parts_of_a_game_will_do(solved: Solved, tmp_path: Path) -> None:
     rules = GAMES[0]
     compress_database(solved(rules).path, tmp_path / "rounded", bits=16)
@@ -378,6 +398,8 @@ def test_the_kernel_refuses_what_does_not_fit() -> None:
             games.where(place)
     with pytest.raises(ValueError, match="no decision"):
         games.choose(0, [1])
+    with pytest.raises(ValueError, match="chosen already"):
+        games.choose_best(np.zeros(len(ids)), 0.0)
 
 
 def test_the_kernel_asks_a_player_that_is_not_compiled() -> None:
@@ -395,6 +417,9 @@ def test_the_kernel_asks_a_player_that_is_not_compiled() -> None:
                 games.choose(place, starts)
         games.choose(place, legal)
     assert games.asked() == []
+    for size, win in ((len(ids) - 1, 0.5), (len(ids), 1.5), (len(ids), np.nan)):
+        with pytest.raises(ValueError, match=r"values|probability"):
+            games.choose_best(np.full(size, win), 0.0)
     games.decide(np.zeros(len(ids)), 1)
     assert games.decisions[:, 0].sum() == len(asked)
     assert games.losses.sum() == 0  # all values are the same

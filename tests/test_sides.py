@@ -9,7 +9,7 @@ from madn import Board, Rules
 from madn.solver.footprint import side_size
 from madn.solver.graph import components, finish_zones
 from madn.solver.sides import TERMINAL, Side
-from madn.solver.tables import column_groups, ring_size
+from madn.solver.tables import column_groups, exit_classes, ring_size
 
 GAMES = [Rules(1, 8), Rules(2, 10), Rules(3, 8), Rules(4, 8), Rules(2, 40)]
 
@@ -127,9 +127,24 @@ def test_components_come_after_all_they_can_lead_to(rules: Rules) -> None:
 def test_groups_cover_the_columns_and_the_ring_holds_what_is_in_reach(rules: Rules) -> None:
     for side in sides(rules):
         groups = column_groups(side)
-        ring = ring_size(side, groups)
+        ring = ring_size(side.class_start, groups)
         assert groups[0] == 0
         assert groups[-1] == len(side.class_start) - 1
         assert (np.diff(groups) > 0).all()
         for first, end in itertools.pairwise(groups):
             assert side.class_start[end] - side.class_start[max(0, first - 6)] <= ring
+        for states in exit_classes(side):
+            window = ring_size(states, groups)
+            assert all(states[end] - states[max(0, first - 6)] <= window for first, end in itertools.pairwise(groups))
+
+
+@pytest.mark.parametrize("rules", GAMES, ids=str)
+def test_every_option_is_in_reach_when_it_is_read_from_the_ring(rules: Rules) -> None:
+    """A move lowers the pips by at most six, also into another finish zone: so six classes before a group suffice."""
+    for side in sides(rules):
+        moves, starts = side.moves, [side.class_start, *exit_classes(side)]
+        state = np.repeat(np.arange(side.size), np.diff(moves.first[::6]))
+        for kind, start in enumerate(starts):
+            there = moves.kind == kind
+            pips = np.searchsorted(start, moves.row[there], side="right") - 1
+            assert ((side.pips[state[there]] - pips >= 0) & (side.pips[state[there]] - pips <= 6)).all()

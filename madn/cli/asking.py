@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 SIDE = r"(?:b|[0-9]+(?:,[0-9]+)*)"
 BOARD = re.compile(f"{SIDE}/{SIDE}")
+SHOWN = 5e-7  # errors up to this do not show in a percentage with four decimals
 
 
 def question_argument(*more: str) -> Callable[[Function], Function]:
@@ -131,7 +132,9 @@ def source_fields(answer: "MoveValue | Analysis | Probability", rules: Rules) ->
 def source_text(advisor: "Advisor", answer: "MoveValue | Analysis | Probability", board: str) -> str:
     """Below an answer: whether it is exact, and if not, what would make it so."""
     if answer.exact:
-        source = "a database" if answer.source == "database" else "solved when it was asked for"
-        return f"Exact: {source}."
-    error = f"{100 * (answer.error or 0):.2g} percentage points (root mean square)"
-    return f"An estimate: such numbers are off by {error}.\nExact instead: {advisor.remedy(board)}."
+        source = "from a database" if answer.source == "database" else "solved on demand"
+        error = answer.error or 0.0
+        rounded = f" to {100 * error:.1g} percentage points" if error > SHOWN else ""
+        return f"Exact{rounded}, {source}."
+    off = f"{100 * (answer.error or 0):.2g} percentage points (root mean square)"
+    return f"An estimate: such numbers are off by {off}.\nExact instead: {advisor.remedy(board)}."

@@ -9,7 +9,7 @@ import click
 from madn.cli.options import check_output_file, memory_bytes
 from madn.cli.output import Rows, attributes, cantstop_game, columns, duration, json_option, percent, plural, show
 from madn.cli.progress import ProgressBar
-from madn.errors import RulesMismatchError
+from madn.errors import CorruptBlockError, RulesMismatchError
 
 if TYPE_CHECKING:
     from madn.games.cantstop import Solution
@@ -69,7 +69,10 @@ def _opened(wanted: dict[str, Any]) -> "tuple[Database, dict[str, Any], Rows]":
         if wanted[name] not in (None, getattr(database.game, name)):
             option = name.replace("_", "-")
             raise RulesMismatchError(f"{wanted['db']} holds {database.game}, not --{option} {wanted[name]}")
-    return database, *_described(database, database.provenance.get("seconds"))
+    seconds = database.provenance.get("seconds")
+    if seconds is not None and (isinstance(seconds, bool) or not isinstance(seconds, int | float)):
+        raise CorruptBlockError(f"{wanted['db']}: damaged: provenance 'seconds' is not a number but {seconds!r:.40}")
+    return database, *_described(database, seconds)
 
 
 def _solved(wanted: dict[str, Any]) -> "tuple[Solution, dict[str, Any], Rows]":

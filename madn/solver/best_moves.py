@@ -63,7 +63,7 @@ class BestMoves:
     def fill_captures(self, strip: int, threads: int) -> None:
         """Fill the slots of a strip in which both stand on one square, as the moves of later strips want them."""
         first, end = self.rows.class_start[strip : strip + 2]
-        kernels.FILL_CAPTURES[kernels.build](
+        kernels.FILL_CAPTURES[kernels.best_moves_build](
             self.L, self.R, self.start, self.rows.facing, *self.captures, self.columns.size, first, end, threads
         )
 
@@ -74,7 +74,7 @@ class BestMoves:
         """
         first, end = self.rows.class_start[strip : strip + 2]
         moves, unit = self.rows.moves, self.representation.unit
-        decisions, unique, margins, (margin, row, column, roll) = kernels.CHOOSE[kernels.build](
+        decisions, unique, margins, (margin, row, column, roll) = kernels.CHOOSE[kernels.best_moves_build](
             self.bases, self.start, self.rows.facing, moves.first, moves.kind, self.offsets, self.lands,
             self.columns.masks, first, end, self.representation.tie, threads, words,
         )  # fmt: skip

@@ -146,7 +146,8 @@ def _streaming(rules: Rules, f: int, g: int) -> int:
     columns = sum(column_classes)
     widths = [sum(column_classes[i:]) if f == g else columns for i in range(len(row_classes))]
     room = max(size * width for size, width in zip(row_classes, widths, strict=True))
-    rings = 4 * 4 * LANES * (WINDOW * max(column_classes) + GROUP)
+    exit_classes = [max(class_sizes(rules, rules.pieces - x.bit_count())) for x in exits(rules, g)]
+    rings = 4 * 4 * LANES * (WINDOW * (max(column_classes) + sum(exit_classes)) + GROUP)
     aside = 4 * max(row_classes) ** 2 if f == g else 0
     return 2 * SLOTS * room + _after_capture(rules, f, g) + 2 * _packed(rules, room) + rings + aside
 

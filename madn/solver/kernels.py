@@ -1,6 +1,6 @@
-"""The solver's kernels in the build that this processor runs: for any processor, or for AVX2.
+"""The solver's kernels in the build that this processor runs: for any processor, for AVX2, or for AVX-512.
 
-Both builds have one interface, the stubs of `_sweep` and `_best_moves`; the type checker holds either to it.
+All builds have one interface, the stubs of `_sweep` and `_best_moves`; the type checker holds each to it.
 """
 
 from contextlib import suppress
@@ -17,5 +17,11 @@ if machine.has_avx2():
 
         SWEEPERS["avx2"] = _sweep_avx2.Sweeper
         FILL_CAPTURES["avx2"], CHOOSE["avx2"] = _best_moves_avx2.fill_captures, _best_moves_avx2.choose
+if machine.has_avx512():
+    with suppress(ImportError):
+        from madn.solver import _sweep_avx512
+
+        SWEEPERS["avx512"] = _sweep_avx512.Sweeper
 
 build = machine.fastest_build(SWEEPERS)
+best_moves_build = machine.fastest_build(CHOOSE)

@@ -15,13 +15,20 @@
 #define ROUNDER 6755399441055744.0 /* 1.5 * 2^52: adding and subtracting it rounds to the nearest integer, ties to even */
 #define BITS {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768}
 
-#if defined(__AVX2__)
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#define MAX_i(x, y) (part_i)_mm512_max_epi32((__m512i)(x), (__m512i)(y))
+#define MAX_d(x, y) (part_d)_mm512_max_pd((__m512d)(x), (__m512d)(y))
+#define SIDE_BY_SIDE 4 /* blocks of LANES columns for which the registers suffice */
+#elif defined(__AVX2__)
 #include <immintrin.h>
 #define MAX_i(x, y) (part_i)_mm256_max_epi32((__m256i)(x), (__m256i)(y))
 #define MAX_d(x, y) _mm256_max_pd(x, y)
+#define SIDE_BY_SIDE 2
 #else
 #define MAX_i(x, y) BLEND((x) > (y), x, y)
 #define MAX_d MAX_i
+#define SIDE_BY_SIDE 1
 #endif
 
 /* U is an integer as long as T. */
@@ -47,36 +54,59 @@
     }                                                                                                                \
     /* x in the lanes whose bit of `mask` is set, y in the others */                                                 \
     INLINE lanes_##S either_##S(lanes_##S x, lanes_##S y, uint32_t mask) {                                           \
-        const mask_##S *bits = (const mask_##S *)BIT_##S;                                                            \
-        for (int i = 0; i < PARTS_##S; i++) x.part[i] = BLEND((bits[i] & (U)mask) != 0, x.part[i], y.part[i]);       \
+        CHOOSE_##S                                                                                                   \
         return x;                                                                                                    \
     }
+#if defined(__AVX512F__)
+#define CHOOSE_i x.part[0] = (part_i)_mm512_mask_mov_epi32((__m512i)y.part[0], (__mmask16)mask, (__m512i)x.part[0]);
+#define CHOOSE_d                                                                                                     \
+    for (int i = 0; i < 2; i++)                                                                                      \
+        x.part[i] = (part_d)_mm512_mask_mov_pd((__m512d)y.part[i], (__mmask8)(mask >> 8 * i), (__m512d)x.part[i]);
+#else
+#define CHOOSE_i                                                                                                     \
+    const mask_i *bits = (const mask_i *)BIT_i;                                                                      \
+    for (int i = 0; i < PARTS_i; i++) x.part[i] = BLEND((bits[i] & (int32_t)mask) != 0, x.part[i], y.part[i]);
+#define CHOOSE_d                                                                                                     \
+    const mask_d *bits = (const mask_d *)BIT_d;                                                                      \
+    for (int i = 0; i < PARTS_d; i++) x.part[i] = BLEND((bits[i] & (int64_t)mask) != 0, x.part[i], y.part[i]);
+#endif
 LANES_OF(int32_t, int32_t, i)
 LANES_OF(double, int64_t, d)
 
-/* f x - g y + rounding, rounded to the nearest integer for int32 */
-INLINE lanes_d combine_d(const double *x, const double *y, const double *f, const double *g, double rounding) {
-    const part_d *p = (const part_d *)x, *q = (const part_d *)y, *fs = (const part_d *)f, *gs = (const part_d *)g;
+/* Values as doubles, and doubles as values: rounded to the nearest integer, ties to even, for int32. */
+INLINE lanes_d widened_d(const double *x) { return load_d(x); }
+INLINE lanes_d narrowed_d(lanes_d x) { return x; }
+#if defined(__AVX512F__)
+INLINE lanes_d widened_i(const int32_t *x) {
     lanes_d out;
-    for (int i = 0; i < PARTS_d; i++) out.part[i] = fs[i] * p[i] - gs[i] * q[i] + rounding;
+    for (int i = 0; i < 2; i++)
+        out.part[i] = (part_d)_mm512_cvtepi32_pd(_mm256_loadu_si256((const __m256i *)(x + 8 * i)));
     return out;
 }
-
-#if defined(__AVX2__)
-INLINE __m128i four_combined(const int32_t *x, const int32_t *y, const double *f, const double *g, double rounding) {
-    const __m256d p = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)x));
-    const __m256d q = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)y));
-    return _mm256_cvtpd_epi32(_mm256_loadu_pd(f) * p - _mm256_loadu_pd(g) * q + rounding);
-}
-INLINE lanes_i combine_i(const int32_t *x, const int32_t *y, const double *f, const double *g, double rounding) {
-    lanes_i out;
-    for (int i = 0, k = 0; i < 2; i++, k += 8)
-        out.part[i] = (part_i)_mm256_set_m128i(four_combined(x + k + 4, y + k + 4, f + k + 4, g + k + 4, rounding),
-                                               four_combined(x + k, y + k, f + k, g + k, rounding));
-    return out;
+INLINE lanes_i narrowed_i(lanes_d x) {
+    const __m256i low = _mm512_cvtpd_epi32((__m512d)x.part[0]), high = _mm512_cvtpd_epi32((__m512d)x.part[1]);
+    return (lanes_i){{(part_i)_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1)}};
 }
 
 /* bit k is set where (squares[k] & mask) is not empty */
+INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
+    const __m512i m = _mm512_set1_epi64((long long)mask);
+    return (uint32_t)_mm512_test_epi64_mask(_mm512_loadu_si512(squares), m) |
+           (uint32_t)_mm512_test_epi64_mask(_mm512_loadu_si512(squares + 8), m) << 8;
+}
+#elif defined(__AVX2__)
+INLINE lanes_d widened_i(const int32_t *x) {
+    lanes_d out;
+    for (int i = 0; i < 4; i++) out.part[i] = _mm256_cvtepi32_pd(_mm_loadu_si128((const __m128i *)(x + 4 * i)));
+    return out;
+}
+INLINE lanes_i narrowed_i(lanes_d x) {
+    lanes_i out;
+    for (int i = 0; i < 2; i++)
+        out.part[i] = (part_i)_mm256_set_m128i(_mm256_cvtpd_epi32(x.part[2 * i + 1]), _mm256_cvtpd_epi32(x.part[2 * i]));
+    return out;
+}
+
 INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
     const __m256i m = _mm256_set1_epi64x((long long)mask), zero = _mm256_setzero_si256();
     uint32_t free = 0;
@@ -87,9 +117,15 @@ INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
     return free ^ 0xffffu;
 }
 #else /* the same in plain C */
-INLINE lanes_i combine_i(const int32_t *x, const int32_t *y, const double *f, const double *g, double rounding) {
+INLINE lanes_d widened_i(const int32_t *x) {
+    double out[LANES];
+    EACH_LANE out[k] = x[k];
+    return load_d(out);
+}
+INLINE lanes_i narrowed_i(lanes_d x) {
     int32_t out[LANES];
-    EACH_LANE out[k] = (int32_t)(f[k] * x[k] - g[k] * y[k] + rounding + ROUNDER - ROUNDER);
+    const double *in = (const double *)&x;
+    EACH_LANE out[k] = (int32_t)(in[k] + ROUNDER - ROUNDER);
     return load_i(out);
 }
 
@@ -99,6 +135,18 @@ INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
     return out;
 }
 #endif
+
+/* f x - g y + rounding */
+INLINE lanes_d combined(lanes_d x, lanes_d y, const double *f, const double *g, double rounding) {
+    const lanes_d fs = load_d(f), gs = load_d(g);
+    for (int i = 0; i < PARTS_d; i++) x.part[i] = fs.part[i] * x.part[i] - gs.part[i] * y.part[i] + rounding;
+    return x;
+}
+INLINE lanes_d scaled(lanes_d x, const double *f, double sign, double rounding) {
+    const lanes_d fs = load_d(f);
+    for (int i = 0; i < PARTS_d; i++) x.part[i] = fs.part[i] * x.part[i] * sign + rounding;
+    return x;
+}
 
 /* What the kernels call, for either type. */
 #define KERNEL_LANES(T, S)                                                                                           \
@@ -113,6 +161,34 @@ INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
             total = plus_##S(total, best);                                                                           \
         }                                                                                                            \
         store_##S(out, total);                                                                                       \
+    }                                                                                                                \
+    /* The same for options in one array: `offset` says where. */                                                    \
+    INLINE void best_total_at_##S(const T *base, const int32_t *offset, const int8_t *count, T *out) {               \
+        lanes_##S total = {0};                                                                                       \
+        for (int roll = 0; roll < 6; roll++) {                                                                       \
+            int k = count[roll];                                                                                     \
+            if (k == 0) continue;                                                                                    \
+            lanes_##S best = load_##S(base + *offset++);                                                             \
+            for (; k > 1; k--) best = max_##S(best, load_##S(base + *offset++));                                     \
+            total = plus_##S(total, best);                                                                           \
+        }                                                                                                            \
+        store_##S(out, total);                                                                                       \
+    }                                                                                                                \
+    /* `best_total` for several blocks of columns; results are LANES * LANES apart. */                               \
+    INLINE void best_totals_##S(const T *const *option, const int8_t *count, int64_t shift, T *out) {                \
+        lanes_##S total[SIDE_BY_SIDE] = {0}, best[SIDE_BY_SIDE];                                                     \
+        for (int roll = 0; roll < 6; roll++) {                                                                       \
+            int k = count[roll];                                                                                     \
+            if (k == 0) continue;                                                                                    \
+            const T *p = *option++ + shift;                                                                          \
+            for (int i = 0; i < SIDE_BY_SIDE; i++) best[i] = load_##S(p + i * LANES);                                \
+            for (; k > 1; k--) {                                                                                     \
+                p = *option++ + shift;                                                                               \
+                for (int i = 0; i < SIDE_BY_SIDE; i++) best[i] = max_##S(best[i], load_##S(p + i * LANES));          \
+            }                                                                                                        \
+            for (int i = 0; i < SIDE_BY_SIDE; i++) total[i] = plus_##S(total[i], best[i]);                           \
+        }                                                                                                            \
+        for (int i = 0; i < SIDE_BY_SIDE; i++) store_##S(out + i * LANES * LANES, total[i]);                         \
     }                                                                                                                \
     /* The same under a duty to capture: where an option of a roll captures, only those that do count. It captures in\
      * the lanes whose squares hold its bit of `lands`; 0 is a move that never does. */                              \
@@ -137,10 +213,15 @@ INLINE uint32_t overlaps(const uint64_t *squares, uint64_t mask) {
         }                                                                                                            \
         store_##S(out, total);                                                                                       \
     }                                                                                                                \
-    /* ring = -(f x - g y + rounding), except in the lanes of `kept`. */                                             \
-    INLINE void solve_pair_##S(const T *x, const T *y, const double *f, const double *g, double rounding,            \
-                               uint32_t kept, T *ring) {                                                             \
-        store_##S(ring, either_##S(load_##S(ring), minus_##S(combine_##S(x, y, f, g, rounding)), kept));             \
+    /* Solve the pair of lost rolls: ring_r = -(f0 x - f1 y + rounding), ring_l = -(f2 x - f3 y + rounding), except  \
+     * in the lanes of `kept`. Where nobody `waits`, f1 and f2 are 0. */                                             \
+    INLINE void solve_pair_##S(const T *x, const T *y, const double *f0, const double *f1, const double *f2,         \
+                               const double *f3, int waits, double rounding, uint32_t kept, T *ring_r, T *ring_l) {  \
+        const lanes_d a = widened_##S(x), b = widened_##S(y);                                                        \
+        const lanes_d r = waits ? combined(a, b, f0, f1, rounding) : scaled(a, f0, 1, rounding);                     \
+        const lanes_d l = waits ? combined(a, b, f2, f3, rounding) : scaled(b, f3, -1, rounding);                    \
+        store_##S(ring_r, either_##S(load_##S(ring_r), minus_##S(narrowed_##S(r)), kept));                           \
+        store_##S(ring_l, either_##S(load_##S(ring_l), minus_##S(narrowed_##S(l)), kept));                           \
     }                                                                                                                \
     /* Put -fresh where `to` is, except in the lanes of `kept`; `most` collects the largest change. */               \
     INLINE void replace_##S(T *to, const T *fresh, uint32_t kept, T *most) {                                         \

@@ -9,6 +9,17 @@ from numpy.typing import NDArray
 Values: TypeAlias = NDArray[Any]
 
 
+LINE = 64  # bytes that a processor reads from memory together
+
+
+def aligned_zeros(size: int, dtype: Any) -> Values:
+    """An array of zeros that begins where a line of the cache does: vectors of the ring are never in two lines."""
+    item = np.dtype(dtype).itemsize
+    room = np.zeros(size + LINE // item, dtype)
+    first = -(room.ctypes.data // item) % (LINE // item)
+    return room[first : first + size]
+
+
 @dataclass(frozen=True)
 class Representation:
     """A value is a winning probability less one half, counted in steps of `1 / unit`.
@@ -43,8 +54,8 @@ class Representation:
         return value if self.shift else 0.5 + value / self.unit
 
     def zeros(self, size: int) -> Values:
-        """An array of zeros."""
-        return np.zeros(size, self.dtype)
+        """An array of zeros for the kernels."""
+        return aligned_zeros(size, self.dtype)
 
     def won(self, size: int, own: bool) -> Values:
         """The values, as they leave the solver, of games that the own side, or else the other side, has won."""

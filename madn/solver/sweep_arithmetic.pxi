@@ -44,7 +44,29 @@ cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, cons
             ring_r[ring + lane] = R[at + lane]
 
 
-cdef inline void options(const int32_t* first, const int8_t* count, const int8_t* kind, const offset_t* offset,
+cdef void load_exits(const Tables* t, const Chunk* chunk, int j0, int j1, value_t* ring_l,
+                     value_t* ring_r) noexcept nogil:
+    """Bring what the column player's moves into other finish zones lead to, of classes j0..j1-1, into the ring."""
+    cdef int exit, i, end
+    cdef const value_t* left
+    cdef const value_t* right
+    cdef int64_t ring
+    for exit in range(t.exits):
+        left = <const value_t*>t.col_exit_l[exit] + chunk.row - t.exit_row
+        right = <const value_t*>t.col_exit_r[exit] + chunk.row - t.exit_row
+        end = t.exit_class[exit * (t.classes + 1) + j1]
+        for i in range(t.exit_class[exit * (t.classes + 1) + j0], end):
+            if i + AHEAD < end:
+                prefetch(left + t.exit_start[i + AHEAD])
+                prefetch(left + t.exit_start[i + AHEAD] + LANES - 1)
+                prefetch(right + t.exit_start[i + AHEAD])
+                prefetch(right + t.exit_start[i + AHEAD] + LANES - 1)
+            ring = <int64_t>t.exit_slot[i] * LANES
+            memcpy(ring_l + ring, left + t.exit_start[i], LANES * sizeof(value_t))
+            memcpy(ring_r + ring, right + t.exit_start[i], LANES * sizeof(value_t))
+
+
+cdef inline void options(const int32_t* first, const int8_t* count, const int8_t* kind, const int64_t* offset,
                          const value_t** bases_l, const value_t** bases_r, const value_t** out) noexcept nogil:
     """The option vectors of one state, roll after roll: after a 6 the same side moves again."""
     cdef int o, begin = first[0], end = first[1], six = end - count[DIE - 1]
@@ -85,52 +107,61 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
                 prefetch(soon[b] + c0 + 16)
                 prefetch(soon[b] + c0 + 32)
                 prefetch(soon[b] + c0 + 48)
-        for b in range(c0, c1, 16):
+        b = c0
+        while not t.must_capture and b + SIDE_BY_SIDE * LANES <= c1:
+            if value_t is int32_t:
+                best_totals_i(option, t.row_count + DIE * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
+            else:
+                best_totals_d(option, t.row_count + DIE * a, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
+            b += SIDE_BY_SIDE * LANES
+        while b < c1:
             expected(option, t.row_count + DIE * a, t.row_lands + t.row_first[a] if t.must_capture else NULL,
                      t.col_masks + b, b, untransposed + <int64_t>(b - c0 + lane) * LANES)
+            b += LANES
     for b in range(0, c1 - c0, 16):
         for lane in range(LANES):
             rows[lane] = untransposed + <int64_t>(b + lane) * LANES
         transpose(rows, sums + <int64_t>b * LANES)
 
 
-cdef inline void fetch_exits(const Tables* t, int b, const value_t** bases_l, const value_t** bases_r) noexcept nogil:
-    """Ask for what moves of column b into another finish zone lead to: far apart in memory, and a wait for each."""
-    cdef int o, end = t.col_first[b + 1], six = end - t.col_count[DIE * b + DIE - 1]
-    cdef const value_t* place
-    for o in range(t.col_first[b], end):
-        if t.col_kind[o]:
-            place = (bases_r[t.col_kind[o]] if o < six else bases_l[t.col_kind[o]]) + t.col_offset[o]
-            prefetch(place)
-            prefetch(place + LANES - 1)
+cdef inline void column_moves(const Tables* t, const Chunk* chunk, int b, const value_t* ring,
+                              value_t* out) noexcept nogil:
+    """What the column player expects in column b from the rolls it can use, against every row of a chunk."""
+    cdef const value_t* option[MAX_OPTIONS]
+    cdef const int32_t* offset = t.col_offset + t.col_first[b]
+    cdef int o
+    if t.must_capture:
+        for o in range(t.col_first[b + 1] - t.col_first[b]):
+            option[o] = ring + offset[o]
+        expected(option, t.col_count + DIE * b, t.col_lands + t.col_first[b], chunk.facing, 0, out)
+    elif value_t is int32_t:
+        best_total_at_i(ring, offset, t.col_count + DIE * b, out)
+    else:
+        best_total_at_d(ring, offset, t.col_count + DIE * b, out)
 
 
-cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
-                     const value_t** bases_r, const value_t* sums, value_t* ring_l, value_t* ring_r,
-                     double rounding) noexcept nogil:
+cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* sums, value_t* ring_l,
+                     value_t* ring_r, double rounding) noexcept nogil:
     """Compute columns c0..c1-1, either side to move, into the ring, solving lost rolls away."""
     cdef int b, kind
     cdef int64_t ring
     cdef uint32_t both
-    cdef const value_t* option[MAX_OPTIONS]
+    cdef bint waits
     cdef value_t cols[LANES]
     cdef const value_t* rows
     for b in range(c0, c1):
-        if b + AHEAD < c1:
-            fetch_exits(t, b + AHEAD, bases_l, bases_r)
-        options(t.col_first + b, t.col_count + DIE * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
+        column_moves(t, chunk, b, ring_l, cols)
         both = overlaps(chunk.facing, t.col_masks[b])
         rows = sums + <int64_t>(b - c0) * LANES
         ring = <int64_t>t.slot[b] * LANES
         kind = t.col_turn[b]
-        expected(option, t.col_count + DIE * b, t.col_lands + t.col_first[b] if t.must_capture else NULL,
-                 chunk.facing, 0, cols)
+        waits = chunk.waits or t.col_turns[kind].wait != 0
         if value_t is int32_t:
-            solve_pair_i(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
-            solve_pair_i(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
+            solve_pair_i(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], chunk.solve[2][kind],
+                         chunk.solve[3][kind], waits, rounding, both, ring_r + ring, ring_l + ring)
         else:
-            solve_pair_d(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], rounding, both, ring_r + ring)
-            solve_pair_d(rows, cols, chunk.solve[2][kind], chunk.solve[3][kind], rounding, both, ring_l + ring)
+            solve_pair_d(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], chunk.solve[2][kind],
+                         chunk.solve[3][kind], waits, rounding, both, ring_r + ring, ring_l + ring)
 
 
 cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, value_t* most) noexcept nogil:
@@ -202,23 +233,19 @@ cdef inline void note(Extreme* best, double value, int row, int column, bint col
     best.column_moves = column_moves
 
 
-cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
-                  const value_t** bases_r, const value_t* sums, const value_t* ring_l, const value_t* ring_r,
-                  Findings* found) noexcept nogil:
+cdef void examine(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* sums, const value_t* ring_l,
+                  const value_t* ring_r, Findings* found) noexcept nogil:
     """Compare the stored columns c0..c1-1 (in the ring) with what their successors say; note the extremes."""
     cdef int b, lane, a
     cdef int64_t ring
     cdef uint32_t both
-    cdef const value_t* option[MAX_OPTIONS]
     cdef value_t cols[LANES]
     cdef const TurnWeights* p
     cdef const TurnWeights* q
     cdef double left, right, d
     for b in range(c0, c1):
         q = t.col_turns + t.col_turn[b]
-        options(t.col_first + b, t.col_count + DIE * b, t.col_kind, t.col_offset, bases_l, bases_r, option)
-        expected(option, t.col_count + DIE * b, t.col_lands + t.col_first[b] if t.must_capture else NULL,
-                 chunk.facing, 0, cols)
+        column_moves(t, chunk, b, ring_l, cols)
         both = overlaps(chunk.facing, t.col_masks[b])
         ring = <int64_t>t.slot[b] * LANES
         for lane in range(chunk.rows):

@@ -1,24 +1,36 @@
 # Captures: filling the slots where both sides stand on one square, and keeping what captures lead to.
 
 
+cdef inline int64_t captured(const Tables* t, int a, int k) noexcept nogil:
+    """Where `after_capture` has the pairs that the capture of row a's piece on its k-th `facing` square leads to."""
+    return 2 * t.capture_start[t.row_captured[a * t.pieces + k]]
+
+
 cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
                           const int32_t* slot) noexcept nogil:
     """Fill the slots of columns c0..c1-1 where both stand on one square with the value after the column's capture.
 
     c0 lies in group g.
     """
-    cdef int lane, k, square, i, b, captured
+    cdef int lane, k, square, i, b
     cdef uint64_t rest
     cdef const value_t* pairs
+    cdef const value_t* soon
+    cdef const value_t* after_capture = <const value_t*>t.after_capture
     for lane in range(chunk.rows):
         rest = chunk.facing[lane]
         k = 0
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            captured = t.row_captured[(chunk.row + lane) * t.pieces + k]
-            pairs = <const value_t*>t.after_capture + 2 * t.capture_start[captured]
+            pairs = after_capture + captured(t, chunk.row + lane, k)
             k += 1
+            if rest or lane + 1 < chunk.rows:         # those of the next square
+                soon = after_capture + captured(t, chunk.row + (lane if rest else lane + 1), k if rest else 0)
+                b = c0
+                while b < c1:
+                    prefetch(soon + 2 * <int64_t>b)
+                    b += LINE // (2 * <int>sizeof(value_t))
             i = t.hold_group[square * (t.groups + 1) + g]
             while t.hold_state[i] < c0:
                 i += 1

@@ -1,5 +1,6 @@
 # The extension type around the loops: it checks the tables, points into them and runs strips in parallel.
 
+from madn.solver.numbers import aligned_zeros
 from madn.solver.tables import LANES as LANES_OF_TABLES
 from madn.solver.tables import SweepTables
 
@@ -47,9 +48,11 @@ cdef class Sweeper:
         t.row_offset, t.row_turn, t.row_turns = int64(tables.row_offset), int8(tables.row_turn), turns(tables.row_turns)
         t.row_pips, t.row_facing = int32(tables.row_pips), uint64(tables.row_facing)
         t.row_captured, t.row_boxed = int32(tables.row_captured), int32(tables.row_boxed)
-        t.col_first, t.col_count, t.col_kind = int32(tables.col_first), int8(tables.col_count), int8(tables.col_kind)
+        t.col_first, t.col_count = int32(tables.col_first), int8(tables.col_count)
         t.col_offset, t.col_turn, t.col_turns = int32(tables.col_offset), int8(tables.col_turn), turns(tables.col_turns)
         t.col_masks, t.slot = uint64(tables.col_masks), int32(tables.slot)
+        t.exits, t.classes, t.exit_class = tables.exits, len(tables.col_class) - LANES - 1, int32(tables.exit_class)
+        t.exit_start, t.exit_slot = int64(tables.exit_start), int32(tables.exit_slot)
         t.hold_group, t.hold_state = int32(tables.hold_group), int32(tables.hold_state)
         t.boxed_group, t.boxed_state = int32(tables.boxed_group), int32(tables.boxed_state)
         t.boxed_with = int32(tables.boxed_with)
@@ -77,7 +80,7 @@ cdef class Sweeper:
         if first_row < 0 or len(sizes(column_exits, self.L)) >= MAX_KINDS:
             raise ValueError(f"{len(column_exits)} column exits from row {first_row} on")
         self.t.exit_row = first_row
-        for kind, (left, right) in enumerate(column_exits, 1):
+        for kind, (left, right) in enumerate(column_exits):
             self.t.col_exit_l[kind], self.t.col_exit_r[kind] = address(left), address(right)
         self.column_exits = column_exits
 
@@ -103,7 +106,8 @@ cdef class Sweeper:
         rows = range(self.t.row_class[first], self.t.row_class[end])
         self.tables.check_columns(rows, self.t.exit_row, sizes(self.column_exits, self.L))
         if self.scratch is None or len(self.scratch) < threads:
-            self.scratch = np.zeros((threads, 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES), self.L.dtype)
+            room = 2 * (TOGETHER * self.t.ring + self.t.widest) * LANES
+            self.scratch = aligned_zeros(threads * room, self.L.dtype).reshape(threads, room)
             chunks = self.most_chunks if self.t.mirrored else 1
             self.aside = np.zeros((2, 2, chunks, self.largest_strip * LANES), self.L.dtype)
         if self.wide:

@@ -21,7 +21,8 @@ cdef struct Walk:        # a chunk on its way through the columns
     Findings* found
     void* ring_l
     void* ring_r
-    int have             # the ring holds the columns before this one that are in reach
+    int have             # the ring holds the columns before this one that are in reach ...
+    int exits            # ... and the states of exits before this class
 
 
 cdef inline int group_of(const Tables* t, int column, int g) noexcept nogil:
@@ -38,8 +39,6 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
     cdef const Chunk* chunk = &walk.chunk
     cdef const value_t* rows_l[MAX_KINDS]
     cdef const value_t* rows_r[MAX_KINDS]
-    cdef const value_t* cols_l[MAX_KINDS]
-    cdef const value_t* cols_r[MAX_KINDS]
     cdef value_t* ring_l = <value_t*>walk.ring_l
     cdef value_t* ring_r = <value_t*>walk.ring_r
     cdef int lowest = job.strip if t.mirrored else 0
@@ -50,13 +49,11 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
         return
     rows_l[0] = L
     rows_r[0] = R
-    cols_l[0] = ring_l
-    cols_r[0] = ring_r
     for kind in range(1, MAX_KINDS):
         rows_l[kind] = <const value_t*>t.row_exit_l[kind]
         rows_r[kind] = <const value_t*>t.row_exit_r[kind]
-        cols_l[kind] = <const value_t*>t.col_exit_l[kind] + job.row - t.exit_row
-        cols_r[kind] = <const value_t*>t.col_exit_r[kind] + job.row - t.exit_row
+    load_exits(t, chunk, max(walk.exits, j - DIE), t.group_class[g + 1], ring_l, ring_r)
+    walk.exits = t.group_class[g + 1]
     earliest = max(walk.have, t.col_class[max(0, j - DIE)])
     if earliest < t.col_class[lowest]:
         load_earlier(t, chunk, earliest, t.col_class[lowest], L, R, ring_l, ring_r)
@@ -71,9 +68,9 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
     if job.examine:
         if t.refill:
             old_row_captures(t, job.row, job.rows, g, c0, L, R)
-        examine(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, walk.found)
+        examine(t, chunk, c0, c1, sums, ring_l, ring_r, walk.found)
     else:
-        solve_pair(t, chunk, c0, c1, cols_l, cols_r, sums, ring_l, ring_r, job.rounding)
+        solve_pair(t, chunk, c0, c1, sums, ring_l, ring_r, job.rounding)
         write_back(t, chunk, c0, c1, L, R, ring_l, ring_r, walk.found)
         row_captures(t, chunk, g, c0, L, R, ring_l, ring_r)
         keep_after_capture(t, chunk, g, c0, c1, L, R, ring_l, ring_r, walk.found)
@@ -163,7 +160,7 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
         walks[k].found = &wave.found[jobs - wave.jobs + begin + k]
         walks[k].ring_l = scratch + <int64_t>(2 * k * t.ring) * LANES
         walks[k].ring_r = scratch + <int64_t>((2 * k + 1) * t.ring) * LANES
-        walks[k].have = 0
+        walks[k].have = walks[k].exits = 0
     while t.group_class[start + 1] <= lowest:
         start += 1
     if t.mirrored and part == 0:

@@ -12,7 +12,9 @@
 # Inside a chunk the columns are visited by ascending pips. Row moves read whole rows of earlier strips. Column moves
 # read the ring: the last few column classes of these LANES rows, transposed, in the column player's view:
 #     ring_r[b][lane] = -L[a][b]   ring_l[b][lane] = -R[a][b]
-# so both players do the same thing: add up, over the rolls, the largest of a few contiguous vectors.
+# What moves of the column player into another finish zone lead to passes through the ring likewise: those values lie
+# far apart in memory and are fetched once for a chunk. So both players do the same thing: add up, over the rolls, the
+# largest of a few contiguous vectors.
 #
 # Where a and b stand on the same square there is no position. In L and R such a slot holds the value after the row
 # player's capture (b's piece went home); in the ring it holds the value after the column player's capture. The loops
@@ -27,7 +29,7 @@ from cython.parallel cimport prange
 from libc.math cimport fabs
 from libc.stdint cimport int8_t, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from madn._core cimport DIE, madn_lowest, madn_popcount
 from madn._machine cimport checked_threads
@@ -40,10 +42,17 @@ cdef extern from "lanes.h":
                       int64_t shift, int32_t* out) noexcept nogil
     void best_legal_d(const double** option, const int8_t* count, const uint64_t* lands, const uint64_t* squares,
                       int64_t shift, double* out) noexcept nogil
-    void solve_pair_i(const int32_t* x, const int32_t* y, const double* f, const double* g, double rounding,
-                      uint32_t kept, int32_t* ring) noexcept nogil
-    void solve_pair_d(const double* x, const double* y, const double* f, const double* g, double rounding,
-                      uint32_t kept, double* ring) noexcept nogil
+    void best_total_at_i(const int32_t* base, const int32_t* offset, const int8_t* count, int32_t* out) noexcept nogil
+    void best_total_at_d(const double* base, const int32_t* offset, const int8_t* count, double* out) noexcept nogil
+    void best_totals_i(const int32_t** option, const int8_t* count, int64_t shift, int32_t* out) noexcept nogil
+    void best_totals_d(const double** option, const int8_t* count, int64_t shift, double* out) noexcept nogil
+    void solve_pair_i(const int32_t* x, const int32_t* y, const double* f0, const double* f1, const double* f2,
+                      const double* f3, bint waits, double rounding, uint32_t kept, int32_t* ring_r,
+                      int32_t* ring_l) noexcept nogil
+    void solve_pair_d(const double* x, const double* y, const double* f0, const double* f1, const double* f2,
+                      const double* f3, bint waits, double rounding, uint32_t kept, double* ring_r,
+                      double* ring_l) noexcept nogil
+    enum: SIDE_BY_SIDE   # blocks of columns that row moves are computed for at a time
     void replace_i(int32_t* to, const int32_t* fresh, uint32_t kept, int32_t* most) noexcept nogil
     void replace_d(double* to, const double* fresh, uint32_t kept, double* most) noexcept nogil
     void prefetch(const void* address) noexcept nogil
@@ -57,20 +66,17 @@ cdef extern from "atomic.h":
     void wait_for(counter_t* counter, int value) noexcept nogil
 
 cdef enum:
+    LINE = 64            # bytes that a processor reads from memory together
     LANES = 16           # rows of a chunk, columns of a block: as in lanes.h
     MAX_KINDS = 16       # the side itself and the finish zones it can leave to
     MAX_OPTIONS = 24     # of all six rolls together, four pieces
     MAX_TURNS = 16       # kinds of turns that a side can have: see madn.rules.Turn
     TOGETHER = 4         # the most chunks that go through the columns side by side
-    AHEAD = 4            # columns between asking for the exits of one and computing it
+    AHEAD = 8            # states of an exit between asking for the values of one and copying them
 
 ctypedef fused value_t:
     int32_t
     double
-
-ctypedef fused offset_t:
-    int32_t
-    int64_t
 
 
 cdef struct TurnWeights:  # rest * V = unit * (sum of the best options) + wait * V'; see madn.rules.Turn
@@ -81,7 +87,7 @@ cdef struct TurnWeights:  # rest * V = unit * (sum of the best options) + wait *
 
 
 cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays and says what they hold
-    int strips, groups, pieces, squares, ring, widest, kinds_of_turns
+    int strips, groups, classes, exits, pieces, squares, ring, widest, kinds_of_turns
     bint mirrored, refill, must_capture
     const int32_t* row_class
     const int32_t* col_class
@@ -102,13 +108,15 @@ cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays 
     const int32_t* row_boxed
     const int32_t* col_first
     const int8_t* col_count
-    const int8_t* col_kind
     const int32_t* col_offset
     const uint64_t* col_lands
     const int8_t* col_turn
     const TurnWeights* col_turns
     const uint64_t* col_masks
     const int32_t* slot
+    const int32_t* exit_class
+    const int64_t* exit_start
+    const int32_t* exit_slot
     const int32_t* hold_group
     const int32_t* hold_state
     const int32_t* boxed_group
@@ -128,6 +136,7 @@ cdef struct Chunk:       # what the loops need to know about its rows
     int strip
     int row              # the first row
     int rows             # how many there are, 1..LANES
+    bint waits           # whether a roll that a row loses passes the die on
     uint64_t facing[LANES]               # their squares in the column side's numbers; none in unused lanes
     double solve[4][MAX_TURNS][LANES]       # L = solve0 A - solve1 B, R = solve2 A - solve3 B
 
@@ -167,10 +176,12 @@ cdef void describe(const Tables* t, int strip, int row, int rows, Chunk* chunk) 
     chunk.strip = strip
     chunk.row = row
     chunk.rows = rows
+    chunk.waits = False
     for lane in range(LANES):
         a = row + (lane if lane < rows else 0)
         chunk.facing[lane] = t.row_facing[a] if lane < rows else 0
         p = t.row_turns + t.row_turn[a]
+        chunk.waits |= p.wait != 0
         for kind in range(t.kinds_of_turns):
             q = t.col_turns + kind
             d = p.rest * q.rest - p.wait * q.wait     # 0 only where neither side can ever move: no state of the game

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.ranges import check_ascending, check_range
-from madn.rules import DIE, Turn
-from madn.solver.sides import Side
+from madn.rules import DIE, ROLLS, Turn, rolls_again
+from madn.solver.sides import TERMINAL, Side
 
 LANES = 16  # rows of a chunk, and how far past its end an array is read: the kernels work on whole vectors
 GROUP = 256  # columns that are visited, or left alone, together
 STOP = 2**31 - 1  # ends a list of ascending columns
+ONE_STATE = np.array([0, 1], np.int32)  # classes of the side that has won
 MAX_OPTIONS, MAX_KINDS, MAX_TURNS = 24, 16, 16  # as in sweep_structs.pxi
 
 Int8: TypeAlias = NDArray[np.int8]
@@ -38,7 +39,7 @@ class SweepTables:
     mirrored: bool  # both sides are the same: only columns of the row's class or later are kept
     must_capture: bool  # options that capture come first: `row_lands` and `col_lands` say where options land
     refill: bool  # before an examination the matrices come without the slots of captures: fill them
-    ring: int  # columns that a chunk keeps at hand
+    ring: int  # columns, and states of exits, that a chunk keeps at hand
     widest: int  # columns of the largest group, rounded up
     rows: int
     columns: int
@@ -46,6 +47,7 @@ class SweepTables:
     groups: int
     captures: int  # values of `after_capture`
     turns: int  # kinds of turns of the columns
+    exits: int  # finish zones that the column player can move to
     row_class: Int32  # first row of strip i
     col_class: Int32  # first column of class j
     group_class: Int32  # first class of group g
@@ -64,13 +66,15 @@ class SweepTables:
     row_boxed: Int32  # the row of `after_capture` for a itself, or -1
     col_first: Int32
     col_count: Int8
-    col_kind: Int8
-    col_offset: Int32  # 32 bits: this table is read for every chunk and competes for the cache
+    col_offset: Int32  # in the ring: what a 6 leads to comes first, then the rest
     col_lands: Mask  # as `row_lands`; of rows `row_facing` is in the columns' numbers too
     col_turn: Int8
     col_turns: Weights
     col_masks: Mask
     slot: Int32  # place of column b in the ring
+    exit_class: Int32  # [exit, j]: its first state with at least j pips, counting the states of all exits ...
+    exit_start: Int64  # ... where the vector of each begins in the array of its exit ...
+    exit_slot: Int32  # ... and its place in the ring
     hold_group: Int32  # [square, g]: where group g begins among the columns that hold the square
     hold_state: Int32  # those columns, ascending, each list ended by STOP
     boxed_group: Int32  # [g]: where group g begins among the columns with a piece in the box
@@ -98,8 +102,10 @@ class SweepTables:
         """
         S, mirrored = rows.rules.squares, rows.finish == columns.finish
         groups = column_groups(columns)
-        ring = ring_size(columns, groups)
-        slot = np.arange(columns.size, dtype=np.int64) % ring
+        of_exits = exit_classes(columns)
+        windows = [ring_size(starts, groups) for starts in (columns.class_start, *of_exits)]
+        ring, slots = sum(windows), ring_slots(columns, windows)
+        first_exits = np.cumsum([0, *map(len, slots[1:])])
         starts = columns.class_start[groups]
         ends = np.cumsum([0, *(len(states) + 1 for states in columns.holders)])
         holders = [ends[q] + np.searchsorted(states, starts) for q, states in enumerate(columns.holders)]
@@ -120,6 +126,7 @@ class SweepTables:
             groups=len(groups) - 1,
             captures=2 * int(lengths.sum()),
             turns=len(columns.moves.turns),
+            exits=len(column_exits),
             row_class=padded(rows.class_start, np.int32),
             col_class=padded(columns.class_start, np.int32),
             group_class=padded(groups, np.int32),
@@ -138,13 +145,15 @@ class SweepTables:
             row_boxed=padded(rows.boxed_index, np.int32),
             col_first=padded(columns.moves.first[::DIE], np.int32),
             col_count=padded(np.diff(columns.moves.first), np.int8),
-            col_kind=padded(columns.moves.kind, np.int8),
-            col_offset=padded(option_offsets(columns, slot * LANES, column_exits), np.int32),
+            col_offset=padded(ring_offsets(columns, slots, ring), np.int32),
             col_lands=padded(landing_squares(columns, facing=False), np.uint64),
             col_turn=padded(columns.moves.turn, np.int8),
             col_turns=turn_weights(columns.moves.turns),
             col_masks=padded(columns.masks, np.uint64),
-            slot=padded(slot, np.int32),
+            slot=padded(slots[0], np.int32),
+            exit_class=padded(joined([a + n for a, n in zip(of_exits, first_exits, strict=False)]), np.int32),
+            exit_start=padded(joined(column_exits), np.int64),
+            exit_slot=padded(joined(slots[1:]), np.int32),
             hold_group=padded(np.concatenate(holders), np.int32),
             hold_state=padded(np.concatenate([np.append(states, STOP) for states in columns.holders]), np.int32),
             boxed_group=padded(np.searchsorted(columns.boxed, starts), np.int32),
@@ -170,7 +179,8 @@ class SweepTables:
         lengths |= dict.fromkeys(("col_turn", "col_masks", "slot"), k)
         lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
         lengths |= {"row_first": n + 1, "row_count": DIE * n, "row_kind": options, "row_offset": options}
-        lengths |= {"col_first": k + 1, "col_count": DIE * k, "col_kind": column_options, "col_offset": column_options}
+        lengths |= {"col_first": k + 1, "col_count": DIE * k, "col_offset": column_options}
+        lengths |= {"exit_class": self.exits * (classes + 1), "exit_slot": len(t.exit_start)}
         lengths |= {"row_lands": options * self.must_capture, "col_lands": column_options * self.must_capture}
         lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
         lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
@@ -185,7 +195,8 @@ class SweepTables:
         most_pips = classes - 1 if self.mirrored else STOP
         ranges = {"need": (0, groups), "slot": (0, self.ring - 1), "row_pips": (0, most_pips)}
         ranges |= {"row_turn": (0, len(self.row_turns) - 1), "col_turn": (0, self.turns - 1)}
-        ranges |= {"boxed_state": (0, k - 1), "boxed_with": (-1, k - 1)}
+        ranges |= {"boxed_state": (0, k - 1), "boxed_with": (-1, k - 1), "exit_slot": (0, self.ring - 1)}
+        ranges |= {"col_offset": (0, (2 * self.ring - 1) * LANES)}
         ranges |= {"row_boxed": (-1, captured - 1), "capture_class": (0, classes)}
         for name, (low, high) in ranges.items():
             check_range(name, getattr(t, name), low, high)
@@ -194,12 +205,18 @@ class SweepTables:
         if self.mirrored and (n != k or not np.array_equal(t.row_class, t.col_class)):
             raise ValueError(f"{n} rows and {k} columns cannot be of the same side")
         widest = int(np.diff(t.col_class[t.group_class]).max(initial=0))
-        if self.widest < widest + LANES or not 0 < self.ring <= STOP // LANES:
+        if self.widest < widest + LANES or not 0 < self.ring <= STOP // (2 * LANES):
             raise ValueError(f"no room for a group in {self.widest} columns, or a ring of {self.ring}")
         if not 0 < self.turns == len(self.col_turns) <= MAX_TURNS or self.row_turns.shape[1:] != (4,):
             raise ValueError(f"{self.turns} kinds of turns, not 1 to {MAX_TURNS}")
-        _check_options(t.row_first, t.row_count, t.row_kind, len(row_exits))
-        _check_options(t.col_first, t.col_count, t.col_kind, len(column_exits))
+        _check_options(t.row_first, t.row_count)
+        _check_options(t.col_first, t.col_count)
+        check_range("row_kind", t.row_kind, 0, len(row_exits))
+        if max(len(row_exits), self.exits) >= MAX_KINDS or self.exits < 0:
+            raise ValueError(f"{len(row_exits)} and {self.exits} exits, not 0 to {MAX_KINDS - 1}")
+        for states in t.exit_class.reshape(self.exits, classes + 1):
+            if (np.diff(states) < 0).any() or states[0] < 0 or states[-1] > len(t.exit_start):
+                raise ValueError("exit_class does not ascend within the states of its exit")
         lowest = t.col_class[t.row_pips].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
         from_column = np.repeat(lowest, np.diff(t.row_first))
         for first in (lowest, k):
@@ -208,7 +225,6 @@ class SweepTables:
             there = t.row_kind == kind
             for first in (from_column[there], k):
                 check_range("row_offset", t.row_offset[there] + first, 0, size - LANES)
-        check_range("col_offset", t.col_offset[t.col_kind == 0], 0, (self.ring - 1) * LANES)
         self._check_captures(t, captured)
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -250,24 +266,24 @@ class SweepTables:
 
     def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
         """Raise ValueError unless all column exits reach as far as these rows; their vectors begin with `first_row`."""
-        kinds = self.col_kind[: self.col_first[self.columns]]
-        if kinds.max(initial=0) > len(column_exits):
-            raise ValueError(f"{len(column_exits)} column exits, and moves lead to {kinds.max()}")
-        for kind, size in enumerate(column_exits, 1):
-            offset = self.col_offset[: len(kinds)][kinds == kind].astype(np.int64)
-            if len(offset) and not 0 <= offset.min() + rows.start - first_row <= size - LANES - (
-                offset.max() - offset.min() + max(len(rows) - 1, 0)
+        if len(column_exits) != self.exits:
+            raise ValueError(f"{len(column_exits)} column exits, and moves lead to {self.exits}")
+        classes = len(self.col_class) - LANES
+        for number, size in enumerate(column_exits):
+            first, *_, end = self.exit_class[number * classes : (number + 1) * classes]
+            start = self.exit_start[first:end]
+            if len(start) and not 0 <= start.min() + rows.start - first_row <= size - LANES - (
+                start.max() - start.min() + max(len(rows) - 1, 0)
             ):
-                raise ValueError(f"column exit {kind} has {size} values, too few for rows {rows.start} to {rows.stop}")
+                raise ValueError(
+                    f"column exit {number} has {size} values, too few for rows {rows.start} to {rows.stop}"
+                )
 
 
-def _check_options(first: Int32, count: Int8, kind: Int8, exits: int) -> None:
+def _check_options(first: Int32, count: Int8) -> None:
     per_state = count.reshape(-1, DIE).sum(axis=1)
     if (count < 0).any() or not np.array_equal(per_state, np.diff(first)) or per_state.max(initial=0) > MAX_OPTIONS:
         raise ValueError(f"the options of a state are not counted roll by roll, or are more than {MAX_OPTIONS}")
-    if exits >= MAX_KINDS:
-        raise ValueError(f"{exits} exits, not 0 to {MAX_KINDS - 1}")
-    check_range("the kind of an option", kind, 0, exits)
 
 
 def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
@@ -295,10 +311,36 @@ def column_groups(side: Side) -> Int32:
     return np.array(cuts, np.int32)
 
 
-def ring_size(side: Side, groups: Int32) -> int:
-    """How many columns a chunk keeps at hand: a group and the six classes before it."""
-    first = side.class_start[np.maximum(groups[:-1] - DIE, 0)]
-    return int((side.class_start[groups[1:]] - first).max())
+def exit_classes(side: Side) -> list[Int32]:
+    """For each finish zone that a side can move to: its first state with at least p pips, for all pips of the side."""
+    pips = np.arange(len(side.class_start))
+    states = [ONE_STATE if zone == TERMINAL else Side(side.rules, zone).class_start for zone in side.moves.exits]
+    return [start[np.minimum(pips, len(start) - 1)] for start in states]
+
+
+def ring_size(class_start: Int32, groups: Int32) -> int:
+    """How many states a chunk keeps at hand: those of a group and of the six classes before it."""
+    first = class_start[np.maximum(groups[:-1] - DIE, 0)]
+    return int((class_start[groups[1:]] - first).max())
+
+
+def ring_slots(side: Side, windows: Sequence[int]) -> list[Int64]:
+    """The place in the ring of each state of the side, and of each of its exits; each has a window of its own."""
+    sizes = [side.size, *(int(start[-1]) for start in exit_classes(side))]
+    firsts = np.cumsum([0, *windows])
+    return [first + np.arange(n) % window for first, n, window in zip(firsts, sizes, windows, strict=False)]
+
+
+def ring_offsets(side: Side, slots: Sequence[Int64], ring: int) -> Int64:
+    """Where in the ring the vector of each option is: in its first half after a 6, in its second half otherwise."""
+    offset = option_offsets(side, slots[0], slots[1:])
+    again = np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], side.size), np.diff(side.moves.first))
+    return (offset + np.where(again, 0, ring)) * LANES
+
+
+def joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """All of them in one array, which may be empty."""
+    return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
 def landing_squares(side: Side, facing: bool) -> Mask:
