@@ -223,7 +223,7 @@ def read(file: Path) -> list[dict[str, Any]]:
 def test_all_states_of_the_pyramid(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / f"pyramid.{ending}"
     assert main(["pyramid", "--tiers", "5", "--state", "1,1,0,1,0", "--table", str(file)]) == 0
-    assert "211 rows in" in capsys.readouterr().out
+    assert f"table  {file}\nrows   211\n" in capsys.readouterr().out
     solution = pyramid.solve(5)
     rows = read(file)
     assert len(rows) == solution.states

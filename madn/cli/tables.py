@@ -32,4 +32,4 @@ def write_table(path: Path, solution: Solved, game: Mapping[str, Any], facts: di
             write(columns)
             count += len(next(iter(columns.values())))
     facts |= {"table": str(path), "rows": count}
-    return [("", ""), ("table", f"{count:,} rows in {path}")]
+    return [("", ""), ("table", str(path)), ("rows", f"{count:,}")]
