@@ -227,6 +227,7 @@ def test_optimal_and_forced_moves_lose_nothing(solved: Solved) -> None:
 def test_threads_batches_and_look_ups_do_not_change_a_bit(solved: Solved, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = GAMES[0]
     database = madn.open_database(solved(rules).path, values=True)
+    monkeypatch.setattr("madn.regret.PARALLEL", 1)
     monkeypatch.setattr("madn.regret.TABLE_BYTES", 1)  # blocks, one after the other
     monkeypatch.setattr("madn.database.PRELOADED", 0)
     whole = regret(PLAYERS["random"], database, games=1000, seed=5, threads=1)

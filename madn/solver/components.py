@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from madn.solver import _reorder, kernels
 from madn.solver._sweep import Sweeper
+from madn.solver.footprint import can_stream
 from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
 from madn.solver.sides import TERMINAL, Side
@@ -163,17 +164,39 @@ class InMemory(Component):
             first = end
 
     def matrices(self, both: bool) -> dict[Pair, Matrices]:
-        """The solved values with either side as rows."""
+        """The solved values with either side as rows; of the largest kind, if `both` are asked for, as they are."""
         f, g, values = self.rows.finish, self.columns.finish, self.values
+        if both and self.too_large_to_transpose:
+            return {(f, g): values}
         if self.mirrored:
             return {(f, g): values.unfolded(self.representation, self.threads) if both or f else values}
         other = values.transposed(self.columns.size, self.representation, self.threads)
         return {(f, g): values, (g, f): other} if both or f else {(g, f): other}
 
+    @property
+    def too_large_to_transpose(self) -> bool:
+        """Whether a second copy of the matrices would decide how much memory a solve takes."""
+        return not self.mirrored and can_stream(self.rows.rules, self.rows.finish, self.columns.finish)
+
     def store(self, file: StripFile, solved: Solved) -> None:
         """Write the strips: mirrored as they are, otherwise with the columns' side as rows."""
+        strips = range(file.tiling.strips)
+        if self.too_large_to_transpose:
+            file.write_strips(self._transposed(number) for number in strips)
+            return
         source = self.values if self.mirrored else solved[self.columns.finish, self.rows.finish]
-        file.write_strips((source.L, source.R, source.start) for _ in range(file.tiling.strips))
+        file.write_strips((source.L, source.R, source.start) for _ in strips)
+
+    def _transposed(self, number: int) -> tuple[Values, Values, NDArray[np.int64]]:
+        """The columns of a class as rows, and where each begins."""
+        begin, end = (int(n) for n in self.columns.class_start[number : number + 2])
+        out = []
+        for values in (self.values.R, self.values.L):  # whose turn it is changes with the side
+            whole = values[: self.rows.size * self.columns.size].reshape(self.rows.size, self.columns.size)
+            part = np.ascontiguousarray(whole[:, begin:end]).ravel()
+            out.append(self.representation.zeros(len(part)))
+            _reorder.transpose(part, self.rows.size, end - begin, out[-1], threads=self.threads)
+        return *out, (np.arange(self.columns.size, dtype=np.int64) - begin) * self.rows.size
 
 
 def whole_exit(finish: int, other: int, size: int, representation: Representation, solved: Solved) -> Matrices:
