@@ -387,6 +387,13 @@ class Advisor:
         out = "DIR" if home is None else home / "NAME"
         return f"madn solve {self.rules.options}{only} --scratch WORK --out {out}", part.positions
 
+    def way_on(self, board: Board | str) -> str:
+        """What would give an exact answer about a board, in one sentence."""
+        remedy = self.remedy(board)
+        if remedy is None:
+            return f"solving goes up to {MOST_PIECES} pieces"
+        return f"`{remedy[0]}` solves the {remedy[1]:,} positions that takes"
+
     def _board(self, board: Board | str) -> Board:
         return as_board(board, self.rules, HOLDER)
 
@@ -417,6 +424,4 @@ class Advisor:
     def _nobody(self, part: Part, board: Board) -> NoAnswerError:
         """What is said where nobody knows."""
         why = self._hopeless.get(part, f"{part.positions:,} positions are too many to solve now")
-        way = self.remedy(board)
-        instead = f"`{way[0]}` solves them" if way else f"solving goes up to {MOST_PIECES} pieces"
-        return NoAnswerError(f"{board}: no database and no estimator for {self.rules}, and {why}; {instead}")
+        return NoAnswerError(f"{board}: no database and no estimator for {self.rules}, and {why}; {self.way_on(board)}")

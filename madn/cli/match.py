@@ -76,9 +76,9 @@ def match(
             player = find_player(first or "", rules, source)
             database = source.whole(board)
             if database is None:
-                way = source.remedy(board)
-                instead = f"; `{way[0]}` provides them" if way else ""
-                raise NoAnswerError(f"regret needs exact values of all that {board} can lead to{instead}")
+                raise NoAnswerError(
+                    f"regret needs exact values of all that {board} can lead to; {source.way_on(board)}"
+                )
             _print_regret(player, database, board, played or 0, seed, threads, as_json)
             return
         one, two = (
