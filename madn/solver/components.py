@@ -189,14 +189,17 @@ class InMemory(Component):
 
     def _transposed(self, number: int) -> tuple[Values, Values, NDArray[np.int64]]:
         """The columns of a class as rows, and where each begins."""
+        height, width = self.rows.size, self.columns.size
         begin, end = (int(n) for n in self.columns.class_start[number : number + 2])
-        out = []
-        for values in (self.values.R, self.values.L):  # whose turn it is changes with the side
-            whole = values[: self.rows.size * self.columns.size].reshape(self.rows.size, self.columns.size)
-            part = np.ascontiguousarray(whole[:, begin:end]).ravel()
-            out.append(self.representation.zeros(len(part)))
-            _reorder.transpose(part, self.rows.size, end - begin, out[-1], threads=self.threads)
-        return *out, (np.arange(self.columns.size, dtype=np.int64) - begin) * self.rows.size
+
+        def transposed(values: Values) -> Values:
+            part = np.ascontiguousarray(values[: height * width].reshape(height, width)[:, begin:end]).ravel()
+            out = self.representation.zeros(len(part))
+            _reorder.transpose(part, height, end - begin, out, threads=self.threads)
+            return out
+
+        start = (np.arange(width, dtype=np.int64) - begin) * height
+        return transposed(self.values.R), transposed(self.values.L), start  # whose turn it is changes with the side
 
 
 def whole_exit(finish: int, other: int, size: int, representation: Representation, solved: Solved) -> Matrices:
