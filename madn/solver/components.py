@@ -137,15 +137,20 @@ class InMemory(Component):
             self.values = Matrices.full(rows.size, columns.size, representation)
         size = max(rows.size, columns.size)
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
-        column_exits = [whole_exit(f, rows.finish, size, representation, solved) for f in columns.moves.exits]
-        starts = [[m.start for m in exits] for exits in (row_exits, column_exits)]
+        starts, column_exits = self.column_exits(solved, size)
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(rows, columns, self.values.start, *starts, refill=False),
+            SweepTables.of(rows, columns, self.values.start, [m.start for m in row_exits], starts, refill=False),
             self.values.L,
             self.values.R,
             [(m.L, m.R) for m in row_exits],
-            [(m.L, m.R) for m in column_exits],
+            column_exits,
         )
+
+    def column_exits(self, solved: Solved, size: int) -> tuple[list[NDArray[np.int64]], list[tuple[Values, Values]]]:
+        """What the column player's moves into other finish zones lead to: where each row begins, and the values."""
+        other, zones = self.rows.finish, self.columns.moves.exits
+        exits = [whole_exit(zone, other, size, self.representation, solved) for zone in zones]
+        return [m.start for m in exits], [(m.L, m.R) for m in exits]
 
     def strip_values(self) -> NDArray[np.int64]:
         """How many values each strip has."""
