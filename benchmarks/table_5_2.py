@@ -1,6 +1,6 @@
 """The pairings of Table 5.2 of the thesis with `optimal`, by regret, for any number of pieces.
 
-    python benchmarks/table_5_2.py --pieces 1 2 3 --exact --out docs/results/table-5-2.json
+    python benchmarks/table_5_2.py --pieces 1 2 3 --exact --error 0.02 --out docs/results/table-5-2.json
     python benchmarks/table_5_2.py --pieces 4 --db four --out docs/results/table-5-2.json
     python benchmarks/table_5_2.py --out docs/results/table-5-2.json --table
 
@@ -11,21 +11,25 @@ each with as many games as the standard error asked for needs. The last prints t
 import argparse
 import json
 import tempfile
+from collections.abc import Callable
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
+from unittest.mock import patch
 
 from hardware import hardware
 
 import madn
 from madn import Board, Database, Rules
+from madn.advisor import estimates_of
 from madn.evaluate import evaluate
 from madn.match import regret
 from madn.players import PLAYERS, OptimalPlayer, Player
 from madn.report import published
 from madn.report.ludo import MISTAKEN
+from madn.store.reader import BlockReader
 
 FIRST_GAMES = 4_000  # to see how many are needed
 TOLERANCE = 1e-7  # of exact results, for three pieces: their error is some hundred times that
@@ -33,18 +37,19 @@ TOLERANCE = 1e-7  # of exact results, for three pieces: their error is some hund
 
 def players(pieces: int) -> dict[str, Player]:
     """Who plays against `optimal`; with four pieces also those that play with the mistakes of the thesis."""
-    names = ["random", "fpoc", "fpnpoc", *(name for name in ("estimate",) if name in PLAYERS)]
+    names = ["random", "fpoc", "fpnpoc", *(["estimate"] if estimates_of(Rules(pieces)) else [])]
     found = {name: PLAYERS[name] for name in names}
     return found | ({f"{name}, mistaken": MISTAKEN[name] for name in ("fpoc", "fpnpoc")} if pieces == 4 else {})
 
 
 def entry(name: str, player: Player, database: Database[float], error: float, threads: int | None) -> dict[str, Any]:
     """The regret of a player, to a standard error of so many percentage points in either order."""
-    began, worked = perf_counter(), process_time()
     found = regret(player, database, games=FIRST_GAMES, seed=1, threads=threads)
     largest = max(found.moving_first.standard_error, found.moving_second.standard_error)
-    needed = ceil(found.games * (100 * largest / error) ** 2 * 1.05)
-    if needed > found.games:
+    needed = max(FIRST_GAMES, ceil(found.games * (100 * largest / error) ** 2 * 1.05))
+    read: list[int] = []
+    with patch.object(BlockReader, "load", counted(BlockReader.load, read)):
+        began, worked = perf_counter(), process_time()
         found = regret(player, database, games=needed + needed % 2, seed=1, threads=threads)
     return {
         "pieces": database.rules.pieces,
@@ -59,11 +64,23 @@ def entry(name: str, player: Player, database: Database[float], error: float, th
         "moving_second": asdict(found.moving_second) | {"wins": found.second_wins},
         "plies_per_game": found.plies / found.games,
         "look_ups_per_game": found.look_ups / found.games,
+        "blocks_per_game": len(read) / found.games,
+        "blocks": len(set(read)),
         "by_phase": [asdict(part) for part in found.by_phase],
         "by_rule": {rule: asdict(part) for rule, part in found.by_rule.items()},
         "seconds": perf_counter() - began,
         "processor_seconds": process_time() - worked,
     }
+
+
+def counted(load: Callable[..., Any], read: list[int]) -> Callable[..., Any]:
+    """The method that reads a block, with a list of which were read."""
+
+    def read_block(reader: BlockReader, table: Any, at: int) -> Any:
+        read.append(table.first_block + at)
+        return load(reader, table, at)
+
+    return read_block
 
 
 def exact(player: Player, database: Database[float], threads: int | None) -> dict[str, float]:

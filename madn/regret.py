@@ -25,6 +25,7 @@ from madn.machine import available_memory
 from madn.players import Player, RulePlayer, checked_choices
 
 BATCH = 1 << 16  # games at once: the more, the fewer blocks a game costs; some 50 MB
+PARALLEL = 1 << 10  # games that are worth starting threads for
 TABLE_BYTES = 2 << 30  # values are held in memory up to this size, and up to half of what is available
 NO_RULE = {True: "random", False: "furthest along"}  # what decides if no rule does: whether the player draws lots
 Progress = Callable[[float, str], None]
@@ -160,12 +161,12 @@ def measure(
     for begin in range(0, games, BATCH):
         end = min(games, begin + BATCH)
         batch = _regret.Games(database.engine.game, fast, *board.masks, seed, begin, end, database.tie)
-        while (ids := batch.advance(threads)).size:
+        while (ids := batch.advance(threads if batch.open >= PARALLEL else 1)).size:
             if isinstance(way, Valued):
                 batch.choose_best(way.wins(ids), way.tie)
             elif way is None:
                 _ask(player, batch, board)
-            batch.decide(database.win_many(ids), threads)
+            batch.decide(database.win_many(ids), threads if batch.open >= PARALLEL else 1)
             look_ups += len(ids)
             progress((end - batch.open) / games, f"{player.name} - optimal")
         for order, one in enumerate(sums):

@@ -185,7 +185,8 @@ def watched_class(kind: Any, name: str, methods: list[str]) -> Any:
 def use(directory: Path) -> None:
     """Real use of everything that is compiled, on small boards."""
     import madn
-    from madn import Board, Rules, _match, _regret
+    from madn import Board, Rules, _match, _regret, fitting
+    from madn.estimator import Shape
     from madn.evaluate import evaluate
     from madn.games import cantstop, pig, pyramid
     from madn.games.cantstop import kernels as stages
@@ -247,6 +248,15 @@ def use(directory: Path) -> None:
     for build, settings in product(stages.BUILDS, options):
         cantstop.solve(board, threads=2, build=build, **settings)
     stages.make_turns(Numbering(board), 7, np.array([0, 1], np.int32), 1)[0].program(0)
+    for kernel, fitter in zip(("_estimator", "_estimator_avx2"), fitting.FITTERS, strict=False):
+        module = importlib.import_module(f"madn.{kernel}")
+        shape = Shape(2, 8, 6, 4, 32, 12)
+        masks, flags, numbers = np.ones(3, np.uint64), np.zeros(3, np.uint8), np.zeros(3, np.float32)
+        fitting.build = fitter
+        positions = fitting.Positions(masks, masks, flags, numbers)
+        fitted = fitting.whole_numbers(shape, fitting.fit(shape, positions, fitting.Settings(9)), {})
+        fitted.network(small, fitter).wins(masks, masks, 2)
+        module.active(game, 6, 4, 1, 1), module.row_count(2, 8, 6, 4)
     for kernel in ("_sweep", "_sweep_avx2", "_sweep_avx512")[: len(sweeps.SWEEPERS)]:
         importlib.import_module(f"madn.solver.{kernel}").parts_in_order(np.arange(9, dtype=np.int64), 2, 4)
         recorded[f"madn.solver.{kernel}.Sweeper.run"][0][0].__self__.restore(0)

@@ -227,6 +227,7 @@ def test_optimal_and_forced_moves_lose_nothing(solved: Solved) -> None:
 def test_threads_batches_and_look_ups_do_not_change_a_bit(solved: Solved, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = GAMES[0]
     database = madn.open_database(solved(rules).path, values=True)
+    monkeypatch.setattr("madn.regret.PARALLEL", 1)
     monkeypatch.setattr("madn.regret.TABLE_BYTES", 1)  # blocks, one after the other
     monkeypatch.setattr("madn.database.PRELOADED", 0)
     whole = regret(PLAYERS["random"], database, games=1000, seed=5, threads=1)
@@ -336,6 +337,14 @@ def test_what_a_regret_needs(solved: Solved, tmp_path: Path) -> None:
         regret(fpoc, database, start=Board.start(), games=4)
     with pytest.raises(InvalidTypeError, match="a Player or a function, not 'fpoc'"):
         regret("fpoc", database)  # type: ignore[arg-type]
+
+
+def test_a_game_that_starts_in_the_box_has_the_values_of_one_that_does_not(solved: Solved) -> None:
+    boxed = Board.start(replace(TINY, start_in_box=True))
+    database = solved(TINY)
+    found = regret(PLAYERS["random"], database, start=boxed, games=500, seed=1)
+    assert found == regret(PLAYERS["random"], database, start="b/b", games=500, seed=1)
+    assert found.win == database.win("b/b")
 
 
 def test_a_function_is_asked_only_where_there_is_a_choice(solved: Solved) -> None:

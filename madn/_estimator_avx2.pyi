@@ -1,0 +1,1 @@
+from madn._estimator import Network as Network

@@ -1,0 +1,1 @@
+from madn._fitting import Fitter as Fitter

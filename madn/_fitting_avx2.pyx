@@ -1,0 +1,4 @@
+# cython: embedsignature=True
+"""Fitting a network to values of positions, for AVX2: the same text, compiled with wider instructions."""
+
+include "_fitting.pxi"
