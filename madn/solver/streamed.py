@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from madn.machine import flush
 from madn.rules import DIE
 from madn.solver import kernels
-from madn.solver.components import Component, Matrices, Solved, whole_exit
+from madn.solver.components import Component, InMemory, Matrices, Solved, whole_exit
 from madn.solver.figures import damaged, read_figures, write_figures, writing_to
 from madn.solver.footprint import SLOTS
 from madn.solver.graph import Pair
@@ -90,6 +90,53 @@ class ColumnWindow:
             self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
 
 
+def column_windows(rows: Side, columns: Side, files: Mapping[int, StripFile]) -> list[ColumnWindow]:
+    """A window for every finish zone that the column player can move to."""
+    stride = int(np.diff(rows.class_start).max()) + LANES
+    return [ColumnWindow(files[zone], stride, rows.finish == columns.finish) for zone in columns.moves.exits]
+
+
+class Resident(InMemory):
+    """A component in memory that reads what its columns lead to from files: that is several times as large as itself.
+
+    A piece in the finish zone may step on, and then all else stays as it is.
+    """
+
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        representation: Representation,
+        solved: Solved,
+        files: Mapping[int, StripFile],
+        threads: int,
+    ) -> None:
+        self.windows = column_windows(rows, columns, files)
+        super().__init__(rows, columns, representation, solved, threads)
+
+    def column_exits(self, solved: Solved, size: int) -> tuple[list[NDArray[np.int64]], list[tuple[Values, Values]]]:
+        """The windows, as they are for the first strip."""
+        return [window.start for window in self.windows], [window.slabs[0] for window in self.windows]
+
+    def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
+        """Sweep or examine strip by strip; the windows of the next strip are loaded meanwhile."""
+        with ThreadPoolExecutor(1, thread_name_prefix="madn-load") as loader:
+            coming = loader.submit(self._load, 0)
+            for strip in range(self.strips):
+                coming.result()
+                if strip + 1 < self.strips:
+                    coming = loader.submit(self._load, strip + 1)
+                begin = int(self.rows.class_start[strip])
+                self.sweeper.set_column_exits([window.slabs[strip % 2] for window in self.windows], begin)
+                yield strip + 1, self.sweeper.run(strip, strip + 1, self.threads, examine, skip_below)
+
+    def _load(self, strip: int) -> None:
+        for window in self.windows:
+            if strip + 1 < self.strips:
+                window.announce(strip + 1)
+            window.load(strip)
+
+
 class Streamed(Component):
     """A component whose matrices are in a file."""
 
@@ -109,8 +156,7 @@ class Streamed(Component):
         self.path, self.task = path, task
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
-        stride = int(np.diff(rows.class_start).max()) + LANES
-        self.column_windows = [ColumnWindow(files[f], stride, self.mirrored) for f in columns.moves.exits]
+        self.column_windows = column_windows(rows, columns, files)
         self.row_windows = [RowWindow(files[f]) for f in rows.moves.exits] if self.mirrored else []
         size = max(rows.size, columns.size)
         row_exits: list[RowWindow] | list[Matrices] = self.row_windows or [
