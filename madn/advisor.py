@@ -392,7 +392,7 @@ class Advisor:
         remedy = self.remedy(board)
         if remedy is None:
             return f"solving goes up to {MOST_PIECES} pieces"
-        return f"`{remedy[0]}` solves the {remedy[1]:,} positions that takes"
+        return f"`{remedy[0]}` makes a database that knows"
 
     def _board(self, board: Board | str) -> Board:
         return as_board(board, self.rules, HOLDER)
