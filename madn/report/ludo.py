@@ -13,6 +13,10 @@ from madn.rules import Rules
 from madn.solver import make_plan, solve
 
 PAPER = Paper("thesis")
+MANY_THREADS = (
+    "one thread here, in the order of the IDs; with 48, as in the thesis, the order of the updates and with it the "
+    "number of iterations are a matter of chance"
+)
 
 
 def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
@@ -30,14 +34,7 @@ def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
         printed = numbers["iterations_1e-6"][str(pieces)]
         threads = 1 if pieces < 3 else None  # several read values while others write them: a sweep more or less
         sweeps = solve(make_plan(Rules(pieces=pieces), method="thesis", tolerance=1e-6, threads=threads)).sweeps
-        note = (
-            ""
-            if sweeps == printed
-            else (
-                "one thread here, in the order of the IDs; with 48, as in the thesis, the order of the updates, and with it "
-                "the number of iterations, is a matter of chance"
-            )
-        )
+        note = "" if sweeps == printed else MANY_THREADS
         yield PAPER.number(f"iterations to 1e-6, {pieces} pieces", printed, sweeps, note)
     yield from _table_5_2(numbers["table_5_2_percent"], 1_000_000 if full else 20_000, progress)
     if full:
