@@ -7,10 +7,15 @@
 
 Times are medians: of single calls for one answer, of whole runs for the first answer and for a million. Cold
 means that the database has just been opened and no block is decoded; the files are in the system's cache.
+
+The estimators of the package are timed too, on one thread: `wins_per_second` over random positions, in processor time,
+with each build of the kernel; `first_answer_ms` from importing `madn.estimator` in a new process to one value.
 """
 
 import argparse
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from statistics import median
 from time import perf_counter, process_time
@@ -19,9 +24,10 @@ from typing import Any
 import numpy as np
 from hardware import hardware
 
-from madn import Board, open_database
+from madn import Board, Rules, open_database
 from madn._core import Game
 from madn.database import Database
+from madn.estimator import DATA, NETWORKS, file_name, find_estimator, read_model
 
 TARGETS = {
     "win_us": 15,
@@ -29,6 +35,8 @@ TARGETS = {
     "analyse_us": 250,
     "first_answer_ms": 20,
     "win_many_per_second": 1_000_000,  # at least
+    "estimator_wins_per_second": 300_000,  # at least
+    "estimator_first_answer_ms": 300,
 }
 
 
@@ -125,19 +133,65 @@ def weights(path: str) -> dict[str, Any]:
     return {**found, "bytes_per_position": round(info["bits_per_position"] / 8, 4)}
 
 
+FIRST = """
+from time import perf_counter
+began = perf_counter()
+from madn.estimator import find_estimator
+from madn.rules import Rules
+find_estimator(Rules({pieces})).win(1, 1)
+print((perf_counter() - began) * 1e3)
+"""
+
+
+def estimators(count: int, runs: int) -> dict[str, Any]:
+    """The models of the package: how many positions a second, single answers, the first answer, and their size."""
+    found: dict[str, Any] = {}
+    for pieces in (2, 3, 4):
+        rules = Rules(pieces)
+        estimator, path = find_estimator(rules), DATA / file_name(pieces)
+        if estimator is None:
+            continue
+        ids = np.random.default_rng(1).integers(0, rules.positions, count)
+        own, other = Game(rules).unrank_many(ids)
+        speed = {}
+        for build in NETWORKS:
+            network = read_model(path).network(rules, build)
+            times = []
+            for _ in range(runs):
+                begin = process_time()
+                network.wins(own, other)
+                times.append(process_time() - begin)
+            speed[build] = round(count / median(times))
+        boards = [Board.from_masks(int(a), int(b), rules) for a, b in zip(own[:2000], other[:2000], strict=True)]
+        new = [sys.executable, "-P", "-c", FIRST.format(pieces=pieces)]
+        first = [float(subprocess.check_output(new, text=True)) for _ in range(runs)]
+        found[str(pieces)] = {
+            "error": estimator.error,
+            "bytes": path.stat().st_size,
+            "wins_per_second": speed,
+            "win_us": round(microseconds(lambda board: estimator.win(*board.masks), boards), 2),  # noqa: B023
+            "first_answer_ms": round(median(first), 1),
+        }
+    return found
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("values", help="the database as it was solved")
+    parser.add_argument("values", nargs="?", help="the database as it was solved; without it only the estimators")
     parser.add_argument("--bits16", help="the same in 16 bits")
     parser.add_argument("--policy", help="its best moves")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default 5)")
     parser.add_argument("--boards", type=int, default=2000, help="boards that are asked one by one (default 2000)")
     settings = parser.parse_args()
     near = 200_000  # IDs: a few blocks, and all blocks that their moves lead to
+    report: dict[str, Any] = {"benchmark": "query", "hardware": hardware(), "targets": TARGETS}
+    report["estimators"] = estimators(200_000, settings.runs)
+    if settings.values is None:
+        print(json.dumps(report, indent=2))
+        return
     with open_database(settings.values) as db:
         board = boards_of(db, 1, near)[0]
-    report: dict[str, Any] = {"benchmark": "query", "hardware": hardware(), "targets": TARGETS}
     for name in ("values", "bits16", "policy"):
         path = getattr(settings, name)
         if path is None:
