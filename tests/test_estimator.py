@@ -250,9 +250,9 @@ def test_an_estimator_names_its_game() -> None:
 
 def test_the_first_estimate_is_there_at_once() -> None:
     code = (
-        "import time; t = time.perf_counter()\n"
+        "import time\n"
         "from madn.estimator import find_estimator; from madn.rules import Rules\n"
-        "find_estimator(Rules(3)).win(1, 1); print(time.perf_counter() - t)"
+        "find_estimator(Rules(3)).win(1, 1); print(time.process_time())"
     )
     times = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(3)]
-    assert min(times) < 0.5
+    assert min(times) < 0.5  # seconds of processor time: others may be busy
