@@ -25,7 +25,7 @@ import madn
 from madn import Board, Database, Rules
 from madn.advisor import estimates_of
 from madn.evaluate import evaluate
-from madn.match import regret
+from madn.match import compiled, regret
 from madn.players import PLAYERS, OptimalPlayer, Player
 from madn.report import published
 from madn.report.ludo import MISTAKEN
@@ -162,7 +162,7 @@ def main() -> None:
                     if not same:
                         results["entries"].append(one)
                         results["entries"].sort(key=lambda one: one["pieces"])
-                    if chosen.exact and "exact" not in one:
+                    if chosen.exact and "exact" not in one and compiled(player, database.rules):
                         one["exact"] = exact(player, database, chosen.threads)
                     if chosen.out:
                         chosen.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

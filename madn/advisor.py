@@ -388,22 +388,26 @@ class Advisor:
         values = self._solve(part)
         return values if isinstance(values, Database) else None
 
-    def remedy(self, board: Board | str) -> str:
-        """What a person can do for an exact answer about a board that is estimated, or not known at all."""
+    def remedy(self, board: Board | str) -> tuple[str, int] | None:
+        """The command that makes a database which answers for a board exactly, and the number of positions it solves.
+
+        None if the game is over, or cannot be solved at all.
+        """
         board = self._board(board)
         part = part_of(self.rules, *board.masks)
-        if part is None:
-            return "the game is over"
+        if part is None or self.rules.pieces > MOST_PIECES:
+            return None
         only = "" if part.zones == (0, 0) else f" --for {board}"
-        command = f"{self.rules.options}{only}"
-        if self.rules.pieces > MOST_PIECES:
-            return f"solving goes up to {MOST_PIECES} pieces"
         home = data_directory()
-        where = f", best in {home}" if home is not None else ""
-        return (
-            f"`madn solve {command} --scratch WORK --out DIR` makes a database of the {part.positions:,} positions it "
-            f"takes{where}; `madn plan {command}` says what that needs"
-        )
+        out = "DIR" if home is None else home / "NAME"
+        return f"madn solve {self.rules.options}{only} --scratch WORK --out {out}", part.positions
+
+    def way_on(self, board: Board | str) -> str:
+        """What would give an exact answer about a board, in one sentence."""
+        remedy = self.remedy(board)
+        if remedy is None:
+            return f"solving goes up to {MOST_PIECES} pieces"
+        return f"`{remedy[0]}` solves the {remedy[1]:,} positions that takes"
 
     def _board(self, board: Board | str) -> Board:
         return as_board(board, self.rules, HOLDER)
@@ -435,4 +439,4 @@ class Advisor:
     def _nobody(self, part: Part, board: Board) -> NoAnswerError:
         """What is said where nobody knows."""
         why = self._hopeless.get(part, f"{part.positions:,} positions are too many to solve now")
-        return NoAnswerError(f"{board}: no database and no estimator for {self.rules}, and {why}; {self.remedy(board)}")
+        return NoAnswerError(f"{board}: no database and no estimator for {self.rules}, and {why}; {self.way_on(board)}")

@@ -198,8 +198,13 @@ class Database(Generic[Win]):
         board = as_board(board, self.rules)
         return board.rules == self.rules and self._reader.stores(self.engine.game.rank(*board.masks))
 
+    def ranges(self) -> Iterator[tuple[int, int]]:
+        """The IDs that are stored, ascending: the first ID and the count of each block."""
+        self._reader.check_open()
+        yield from self._reader.ranges()
+
     def __iter__(self) -> Iterator[Board]:
-        for first, count in self._reader.ranges():
+        for first, count in self.ranges():
             masks = self.engine.game.unrank_many(np.arange(first, first + count))
             for own, other in zip(*(side.tolist() for side in masks), strict=True):
                 self._reader.check_open()

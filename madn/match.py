@@ -7,7 +7,7 @@ of its own, and a player that draws lots draws them from the same generator.
 from bisect import bisect_right
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from math import sqrt
 from typing import Any
@@ -90,7 +90,7 @@ def compiled(player: Player, rules: Rules, start: Board | None = None) -> Compil
         values = _table(database, start)
     except NoValuesError:  # a database of best moves
         return None
-    return CompiledPlayer(database.engine.game, values=values, tie=database.tie)
+    return CompiledPlayer(Game(rules), values=values, tie=database.tie)  # whose start may be another
 
 
 def _database(player: Player | None, rules: Rules, start: Board | None) -> Database | None:
@@ -211,13 +211,23 @@ def regret(
     the same result, on any number of threads.
     """
     with nullcontext(database) if database is not None else open_database() as values:
-        board = Board.start(values.rules) if start is None else as_board(start, values.rules, f"{values.path} holds")
+        board = _start(start, values)
         games = checked_int("games", games, FEWEST_GAMES, MOST_GAMES, InvalidPlayerError)
         if board.winner is not None:
             raise InvalidPlayerError(f"board '{board}': the game is over, there is nothing to play")
         one = player if isinstance(player, Player) else _function_player(player)
         way = compiled(one, board.rules, board) or _valued(one, board)
         return measure(one, way, values, board, games, checked_seed(seed), chosen_threads(threads), progress)
+
+
+def _start(start: Board | str | None, database: Database[Any]) -> Board:
+    """The board that games begin from, with the rules of the database; where a game starts changes no value."""
+    if start is None:
+        return Board.start(database.rules)
+    board = as_board(start, database.rules)
+    if replace(board.rules, start_in_box=database.rules.start_in_box) == database.rules:
+        return Board(board.own, board.other, database.rules)
+    return as_board(board, database.rules, f"{database.path} holds")
 
 
 def _valued(player: Player, start: Board) -> Valued | None:

@@ -3,6 +3,7 @@
 import gc
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from strategies import boards, rolls
 import madn
 from madn import Advisor, Board, Rules, parts, places
 from madn.advisor import Probability, estimates_of
+from madn.cli import main
 from madn.database import DATABASE, ESTIMATE, SOLVED
 from madn.errors import (
     IllegalMoveError,
@@ -122,6 +124,22 @@ def test_what_is_too_large_is_estimated(tmp_path: Path, guess: None) -> None:
         assert not os.listdir(tmp_path)[1:]
 
 
+@pytest.mark.parametrize("command", ["analyse 0,5,10,15/0,3", "best-move 0,5,10,15/0,3 4", "win 0,5,10,15/0,3"])
+def test_a_person_sees_that_a_number_is_an_estimate(
+    command: str, guess: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 0
+    answer, estimate = capsys.readouterr().out.split("An estimate: ")
+    assert "about " in answer
+    assert "root mean square" in estimate
+    assert "For an exact answer, solve 16,053,053,985 positions (madn plan says what that takes):\n" in estimate
+    assert "\n  madn solve --pieces 4 --scratch WORK --out " in estimate
+    assert max(map(len, answer.splitlines())) <= 80
+    if command.startswith("analyse"):
+        assert "\nroll  best move, about  other moves, about\n" in answer
+        assert re.search(r"^ +4  (\d+-\d+ +\d\d\.\d % *){4}$", answer, re.MULTILINE), "all four moves, one line"
+
+
 def test_a_move_that_ends_the_game_is_no_estimate(tmp_path: Path, guess: None) -> None:
     with Advisor(FOUR, cache=tmp_path, limit=0) as advisor:
         win, *others = advisor.moves("11,13,14,15/0", 1)
@@ -136,7 +154,7 @@ def test_nobody_knows(tmp_path: Path) -> None:
         ) as caught:
             advisor.win("0/0")
         assert isinstance(caught.value, MissingBlockError)
-        assert "`madn solve --pieces 4 --squares 12 --scratch WORK --out DIR`" in str(caught.value)
+        assert "`madn solve --pieces 4 --squares 12 --scratch WORK --out " in str(caught.value)
         assert "\n" not in str(caught.value)
         with pytest.raises(NoAnswerError, match="madn solve --pieces 4 --squares 12 --for 0,15/0 "):
             advisor.check("0,15/0")
@@ -160,8 +178,6 @@ def test_a_named_database_can_be_the_only_one(small: Path, tmp_path: Path, guess
 
 
 def test_best_moves_are_taken_from_a_database_of_them(small: Path, tmp_path: Path, guess: None) -> None:
-    from madn.cli import main
-
     assert main(["compress", str(small), str(tmp_path / "best"), "--store", "policy", "--json"]) == 0
     with madn.open_database(tmp_path / "best") as db, Advisor(database=db, cache=tmp_path / "c", limit=0) as advisor:
         assert advisor.best_move("3,4/5", 3) == db.best_move("3,4/5", 3)
@@ -268,9 +284,25 @@ def test_databases_are_found(small: Path, tmp_path: Path, monkeypatch: pytest.Mo
         assert advisor.databases == []
 
 
-def test_the_most_exact_database_is_asked_first(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from madn.cli import main
+def test_a_database_is_written_where_it_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The directory that answers name is made for it; other directories that are not there are a mistake."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    home = places.data_directory()
+    assert home is not None
+    with Advisor(SMALL, limit=0, estimate=False) as advisor:
+        command, positions = advisor.remedy("0/0") or ("", 0)
+    assert (command.split()[:2], command.split()[-1], positions) == (
+        ["madn", "solve"],
+        str(home / "NAME"),
+        SMALL.positions,
+    )
+    assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(tmp_path / "no" / "small"), "--json"]) == 2
+    assert main([*command.replace("WORK", str(tmp_path / "work")).split()[1:], "--json"]) == 0
+    with Advisor(SMALL, limit=0, estimate=False) as advisor:
+        assert advisor.win("0/0").source == DATABASE
 
+
+def test_the_most_exact_database_is_asked_first(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(small, tmp_path / "z-fine")
     assert main(["compress", str(small), str(tmp_path / "a-coarse"), "--bits", "8", "--json"]) == 0
     monkeypatch.setenv("MADN_DATABASES", str(tmp_path))

@@ -20,6 +20,7 @@ from madn._core import Game
 from madn._evaluate import Evaluator, fill
 from madn._match import play_many, play_one
 from madn._players import CompiledPlayer
+from madn.advisor import Advisor
 from madn.cli import main
 from madn.errors import InvalidPlayerError, MissingBlockError, ResourceError, RulesMismatchError
 from madn.evaluate import SideTables, evaluate
@@ -84,6 +85,15 @@ def test_optimal_plays_the_same_games_without_a_table(tmp_path, monkeypatch) -> 
             assert (compiled(optimal, SMALL) is not None) == (not results)
             results.append(simulate(optimal, PLAYERS["random"], start, 30, seed=4))
     assert results[0] == results[1] == results[2]
+
+
+def test_optimal_plays_a_game_that_starts_in_the_box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its values are those of the game that does not: the part that is solved for both."""
+    monkeypatch.setenv("MADN_CACHE", str(tmp_path))
+    boxed = replace(SMALL, start_in_box=True)
+    result = simulate(PLAYERS["fpoc"], OptimalPlayer(Advisor(boxed)), Board.start(boxed), 2000, 1)
+    exact = evaluate(boxed, PLAYERS["fpoc"], OptimalPlayer(Advisor(boxed)))
+    assert result.agrees(exact.first_wins(Board.start(boxed)))
 
 
 def test_a_player_that_only_python_can_ask_plays_the_same_games() -> None:

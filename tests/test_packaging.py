@@ -25,6 +25,7 @@ def test_the_version_is_that_of_the_distribution() -> None:
     assert madn.__version__ == version("madn")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert f"\n## [{madn.__version__}]" in changes
+    assert f"\nversion: {madn.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
 
 
 @installed_only

@@ -339,6 +339,14 @@ def test_what_a_regret_needs(solved: Solved, tmp_path: Path) -> None:
         regret("fpoc", database)  # type: ignore[arg-type]
 
 
+def test_a_game_that_starts_in_the_box_has_the_values_of_one_that_does_not(solved: Solved) -> None:
+    boxed = Board.start(replace(TINY, start_in_box=True))
+    database = solved(TINY)
+    found = regret(PLAYERS["random"], database, start=boxed, games=500, seed=1)
+    assert found == regret(PLAYERS["random"], database, start="b/b", games=500, seed=1)
+    assert found.win == database.win("b/b")
+
+
 def test_a_function_is_asked_only_where_there_is_a_choice(solved: Solved) -> None:
     seen = []
 

@@ -16,6 +16,7 @@ import click
 from madn.cli.boards import moves, rank, unrank
 from madn.cli.cantstop import cantstop
 from madn.cli.compress import compress
+from madn.cli.export import export
 from madn.cli.games import analyse_game
 from madn.cli.match import match, players
 from madn.cli.pig import pig
@@ -33,6 +34,7 @@ from madn.errors import (
     MadnError,
     MadnWarning,
     MissingBlockError,
+    MissingExtraError,
     ResourceError,
     printable,
 )
@@ -41,7 +43,7 @@ BAD_INPUT, BAD_DATA, INTERRUPTED = 2, 3, 130
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Ask": (best_move, win, analyse, moves),
     "Play": (play, players, analyse_game, serve),
-    "Solve and store": (plan, solve, info, verify, compress),
+    "Solve and store": (plan, solve, info, verify, compress, export),
     "Other games": (pig, cantstop, pyramid),
     "Research": (match, rank, unrank, reproduce, plot),
 }
@@ -140,7 +142,7 @@ def _run(args: Sequence[str] | None) -> int:
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "madn"
         return _failed(f"{error.format_message()} (see {where} --help)", BAD_INPUT)
-    except (CorruptBlockError, FormatVersionError, MissingBlockError, ResourceError) as error:
+    except (CorruptBlockError, FormatVersionError, MissingBlockError, MissingExtraError, ResourceError) as error:
         return _failed(str(error), BAD_DATA)
     except MadnError as error:
         return _failed(str(error), BAD_INPUT)

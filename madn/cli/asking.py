@@ -137,4 +137,11 @@ def source_text(advisor: "Advisor", answer: "MoveValue | Analysis | Probability"
         rounded = f" to {100 * error:.1g} percentage points" if error > SHOWN else ""
         return f"Exact{rounded}, {source}."
     off = f"{100 * (answer.error or 0):.2g} percentage points (root mean square)"
-    return f"An estimate: such numbers are off by {off}.\nExact instead: {advisor.remedy(board)}."
+    lines = [f"An estimate: such numbers are off by {off}."]
+    if (way := advisor.remedy(board)) is not None:
+        command, positions = way
+        lines += [
+            f"For an exact answer, solve {positions:,} positions (madn plan says what that takes):",
+            f"  {command}",
+        ]
+    return "\n".join(lines)

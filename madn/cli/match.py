@@ -77,7 +77,7 @@ def match(
             database = source.whole(board)
             if database is None:
                 raise NoAnswerError(
-                    f"regret needs exact values of all that {board} can lead to; {source.remedy(board)}"
+                    f"regret needs exact values of all that {board} can lead to; {source.way_on(board)}"
                 )
             _print_regret(player, database, board, played or 0, seed, threads, as_json)
             return

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from madn.cli.output import Rows, attributes, columns, duration, json_option, percent, plural, show
 from madn.cli.progress import ProgressBar
+from madn.cli.tables import check_table_file, write_table
 
 if TYPE_CHECKING:
     from madn.games.pig import Pig, Solution, Strategy
@@ -42,9 +44,17 @@ def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -
     metavar="A B",
     help="Play strategy A against B, exactly: optimal, turns, best, hold-K.",
 )
+@click.option("--table", type=click.Path(path_type=Path), help="Write all states to this .parquet or .csv file.")
 @click.option("--threads", type=int, help="Threads to use.  [default: 1 for short games, all for long ones]")
 @json_option
-def pig(state: State | None, players: tuple[str, str] | None, threads: int | None, as_json: bool, **rules: Any) -> None:
+def pig(
+    state: State | None,
+    players: tuple[str, str] | None,
+    table: Path | None,
+    threads: int | None,
+    as_json: bool,
+    **rules: Any,
+) -> None:
     """Solve the dice race Pig.
 
     In a turn a player rolls as often as it likes. Holding adds the points of the turn to the score; the losing
@@ -65,6 +75,8 @@ def pig(state: State | None, players: tuple[str, str] | None, threads: int | Non
         game.check_state(*state)
     if players is not None:
         _check_players(players)
+    if table is not None:
+        check_table_file(table)
     with ProgressBar("solving") as bar:
         solution = solve(game, threads, bar)
     facts, rows = _solved(solution)
@@ -72,6 +84,8 @@ def pig(state: State | None, players: tuple[str, str] | None, threads: int | Non
         rows += _with_state(solution, state, facts)
     if players is not None:
         rows += _with_duel(solution, players, facts)
+    if table is not None:
+        rows += write_table(table, solution, asdict(game), facts)
     show(as_json, facts, columns(rows))
 
 

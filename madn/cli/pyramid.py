@@ -8,6 +8,7 @@ import click
 from madn.cli.options import check_output_file
 from madn.cli.output import attributes, columns, duration, json_option, plural, print_json
 from madn.cli.progress import ProgressBar
+from madn.cli.tables import check_table_file, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--tree", "with_tree", is_flag=True, help="Also print the winner's strategy as a tree.")
 @click.option("--depth", type=int, help="Turns of the winner that the tree shows.  [default: all]")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw the tree to this .svg file.")
+@click.option("--table", type=click.Path(path_type=Path), help="Write all states to this .parquet or .csv file.")
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
 @json_option
 def pyramid(
@@ -30,6 +32,7 @@ def pyramid(
     with_tree: bool,
     depth: int | None,
     svg: Path | None,
+    table: Path | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -43,6 +46,8 @@ def pyramid(
     """
     if svg is not None:
         check_output_file(svg, "--svg", ".svg")
+    if table is not None:
+        check_table_file(table)
     from madn.games import pyramid as game
     from madn.games.pyramid import tree as trees
 
@@ -51,11 +56,13 @@ def pyramid(
         trees.checked_depth(depth)
     drawn = with_tree or svg is not None
     with ProgressBar("solving") as bar:
-        solution = game.solve(tiers, threads=threads, keep=drawn, until=state, progress=bar)
+        until = state if table is None else game.start(tiers)
+        solution = game.solve(tiers, threads=threads, keep=drawn or table is not None, until=until, progress=bar)
     answer = _answer(solution, state)
     tree = trees.strategy(solution, state, depth) if drawn and answer["best_actions"] else None
     if svg is not None and tree is not None:
         svg.write_text(trees.as_svg(tree), encoding="utf-8")
+    written = [] if table is None else write_table(table, solution, {"tiers": tiers}, answer)
     if as_json:
         print_json({**answer, "tree": _nested(tree), "svg": svg and str(svg)})
         return
@@ -64,6 +71,8 @@ def pyramid(
         click.echo("\n" + trees.as_text(tree))
     if svg is not None and tree is not None:
         click.echo(f"\nThe tree is in {svg}")
+    if written:
+        click.echo("\n" + columns(written))
 
 
 def _answer(solution: "Solution", state: "State") -> dict[str, Any]:

@@ -146,7 +146,8 @@ def analyse(question: tuple[str | None, str], rules: Rules, as_json: bool) -> No
         if analysis.board.tries > 1:
             named = [("no 6 in three rolls", analysis.rolls[0]), ("a 6 in three rolls", analysis.rolls[-1])]
         most = max(len(r.moves) for _, r in named)
-        rows = [("roll", "best move", *["other moves", "", "", "", ""][: most - 1])]
+        about = "" if analysis.exact else ", about"  # once: four moves with their numbers fill a line
+        rows = [("roll", f"best move{about}", *[f"other moves{about}", "", "", "", ""][: most - 1])]
         rows += [(name, *(_worth(r.moves[n]) if n < len(r.moves) else "" for n in range(most))) for name, r in named]
         click.echo("\n" + columns(rows, right=[0]))
     if below:
@@ -155,7 +156,11 @@ def analyse(question: tuple[str | None, str], rules: Rules, as_json: bool) -> No
 
 def _worth(move: "MoveValue") -> str:
     """A move and the probability that the mover wins after it."""
-    return str(move.move) if move.win is None else f"{move.move!s:5}  {chance(move.win, move.exact)}"
+    return (
+        str(move.move)
+        if move.win is None
+        else f"{move.move!s:5}  {chance(move.win, move.exact).removeprefix('about ')}"
+    )
 
 
 def _fields(move: "MoveValue") -> dict[str, Any]:

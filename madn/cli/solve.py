@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -124,8 +125,11 @@ def solve(
 
     Example: madn solve --pieces 2 --out two
     """
+    from madn.places import data_directory
     from madn.solving import prepare
 
+    if out is not None and Path(out).absolute().parent == (home := data_directory()):
+        home.mkdir(parents=True, exist_ok=True)  # where databases are looked for
     job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
     click.echo(columns(_plan_rows(job.plan)) + "\n", err=True)  # standard output stays empty if the solve fails
     with ProgressBar("solving") as bar:

@@ -196,7 +196,7 @@ class InMemory(Component):
             part = np.ascontiguousarray(whole[:, begin:end]).ravel()
             out.append(self.representation.zeros(len(part)))
             _reorder.transpose(part, self.rows.size, end - begin, out[-1], threads=self.threads)
-        return *out, (np.arange(self.columns.size, dtype=np.int64) - begin) * self.rows.size
+        return out[0], out[1], (np.arange(self.columns.size, dtype=np.int64) - begin) * self.rows.size
 
 
 def whole_exit(finish: int, other: int, size: int, representation: Representation, solved: Solved) -> Matrices:

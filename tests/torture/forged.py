@@ -71,6 +71,7 @@ def _questions(kind: str, case: Case) -> list[list[str]]:
         ["verify", "db", "--deep", "--sample", "50"],
         ["compress", "db", "new", "--store", "policy"],
         ["match", "optimal", "random", "--pieces", "2", "--squares", "8", "--games", "3", "--db", "db"],
+        ["match", "random", "optimal", "--regret", "--pieces", "2", "--squares", "8", "--games", "8", "--db", "db"],
         ["play", "optimal", "random", "--pieces", "2", "--squares", "8", "--seed", "1", "--db", "db"],
         ["python"],
         ["python"],

@@ -1,10 +1,10 @@
 """The optimal play of both players, and exact results of any strategy against any other."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,28 @@ class Solution:
         self.game.check_state(own, other, 0)
         value, roll, holds = _kernel(self.game).turn(self.values, self.after, TIE, own, other)
         return Turn(value, roll, self.after[other, own:], holds)
+
+    def table(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """Every state and what to do in it, as columns, the states of one own score at a time.
+
+        `roll` and `hold` are what these actions are worth; holding with nothing in hand is not one, and has a NaN.
+        """
+        for own in range(self.game.target):
+            turns = [self.turn(own, other) for other in range(self.game.target)]
+            points = len(turns[0].value)
+            hold = np.concatenate([turn.hold for turn in turns])
+            hold[::points] = np.nan
+            value = np.concatenate([turn.value for turn in turns])
+            value[::points] = self.values[own]
+            yield {
+                "own": np.full(len(turns) * points, own, np.int16),
+                "other": np.repeat(np.arange(len(turns), dtype=np.int16), points),
+                "turn": np.tile(np.arange(points, dtype=np.int16), len(turns)),
+                "value" if self.game.variant == "difference" else "win": value,
+                "roll": np.concatenate([turn.roll for turn in turns]),
+                "hold": hold,
+                "action": np.where(np.concatenate([turn.holds for turn in turns]) & ~np.isnan(hold), "hold", "roll"),
+            }
 
     @cached_property
     def strategy(self) -> Strategy:

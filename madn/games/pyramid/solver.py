@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ MIN_TIERS, MOST_TIERS = 2, 100  # of games that can be named; memory ends before
 MOST_RUNS = 99_999
 BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
 CHUNK = 1 << 16  # blocks between two checks for Ctrl-C
+TABLE_ROWS = 1 << 14  # of a table, at a time
 NUMBERING = 0.3  # share of the time that the numbering takes
 
 
@@ -246,6 +247,26 @@ class Solution:
                     place += 2 * length
                     yield (0, twos, *long), 255 - pairs[1::2], pairs[::2]
 
+    def table(self) -> Iterator[dict[str, NDArray[Any]]]:
+        """Every state, as columns, some thousand at a time: its runs, bars, W and Z, who wins, and the best action.
+
+        The best action is the first of `best_actions`; the final state has none.
+        """
+        rows: list[tuple[str, int, int, int, str, str]] = []
+        for (_, *longer), firsts, seconds in self.rows():
+            for ones, (first, second) in enumerate(zip(firsts.tolist(), seconds.tolist(), strict=True)):
+                state = (ones, *longer)
+                if not any(state):
+                    continue
+                winner = "first" if not is_final(state) and first <= self.limit else "second"
+                best = self.best_actions(state)
+                rows.append((state_text(state), bars(state), first, second, winner, str(best[0]) if best else ""))
+            if len(rows) >= TABLE_ROWS:
+                yield _columns(rows)
+                rows = []
+        if rows:
+            yield _columns(rows)
+
     def _run(self, top: int, keep: bool, progress: Progress) -> None:
         done, whole = 0, sum(self._sizes[: top + 1])
         for level in range(top + 1):
@@ -260,6 +281,11 @@ class Solution:
                 share = (done + size * last / blocks) / whole
                 progress(NUMBERING + (1 - NUMBERING) * share, f"level {level} of {top}")
             done += size
+
+
+def _columns(rows: list[tuple[str, int, int, int, str, str]]) -> dict[str, NDArray[Any]]:
+    names = ("state", "bars", "first", "second", "winner", "best_action")
+    return {name: np.array(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}
 
 
 def solve(
