@@ -144,6 +144,9 @@ def test_the_program_makes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture
     run(["loss", model, db, "--games", "200"])
     assert '"loss": 0.0' in capsys.readouterr().out
     run(["games", db, games, "--games", "50", "--model", model])
+    capsys.readouterr()
+    run(["show", model])
+    assert "| --must-capture | 0.0" in capsys.readouterr().out
     run(["make", model, db, uniform, "--first", "32", "--seen", "2e5", "--games", "60", "--keep", "0.5"])
     assert read_model(model).made["begin"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "games", "model", "model.kept.npy", "uniform"]
