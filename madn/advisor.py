@@ -4,8 +4,9 @@
 
 An `Advisor` asks in this order: a database (given, or found where `madn/places.py` says), a part of the game that is
 solved in seconds (`madn/parts.py`), the estimator. It says which of them answered. A position is answered exactly, with
-all that can come after it, or all its open numbers are estimates: of two moves, one exact and one estimated, the wrong
-one would often look better, while the errors of estimates for similar positions are similar and cancel.
+all that can come after it, or all its numbers are estimates, except that a game is over. So the answer depends on the
+databases that are there, and never on what happens to be in the cache; and nothing is solved for an answer that would
+not be exact all the same. Exact values for those moves that lead to an endgame would save little: docs/query.md.
 """
 
 import os
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,7 @@ from madn.errors import (
     ResourceError,
     RulesMismatchError,
 )
+from madn.estimator import Estimator, find_estimator
 from madn.parts import DAMAGE, POSITIONS, Part, Parts, Progress, Values, part_of
 from madn.places import cache_bytes, cache_directory, data_directory, database_directories
 from madn.ranges import MOST_BYTES, checked_int, checked_type
@@ -55,29 +57,6 @@ from madn.solver.plan import MOST_PIECES
 
 EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
 HOLDER = "this advisor is for"
-
-
-class Estimator(Protocol):
-    """Estimates values of a game from what it sees of a position; `error` is the root mean square error."""
-
-    @property
-    def rules(self) -> Rules:
-        """The game."""
-
-    @property
-    def error(self) -> float:
-        """The root mean square error."""
-
-    def win(self, own: int, other: int) -> float:
-        """The estimate of a position, given as masks."""
-
-    def wins(self, own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The estimates of many."""
-
-
-def find_estimator(rules: Rules) -> Estimator | None:
-    """The estimator of a game; None if there is none, as for all games at present."""
-    return None
 
 
 class Probability(float):
@@ -216,7 +195,7 @@ class Advisor:
     `database` (one that is open, or its path) is asked first; without one, those that are found. Parts of at most
     `limit` positions are solved when they are needed and kept in the directory `cache`, by default the user's;
     `progress` is called meanwhile with the fraction done and a few words. With `wait` False they are solved in the
-    background, one at a time, and estimated until then. With `estimate` False the estimator is not asked.
+    background, one at a time on one thread, and estimated until then. With `estimate` False the estimator is not asked.
 
     `win`, `moves` and `analyse` say where their numbers come from: `source` ("database", "solved" or "estimate"),
     `exact` and `error`. Where nobody knows, they raise `NoAnswerError`.
@@ -236,7 +215,8 @@ class Advisor:
         if rules is not None:
             checked_type("rules", rules, Rules)
         limit = checked_int("limit", limit, 0, MOST_BYTES)
-        kept = Parts(cache_directory() if cache is None else Path(cache), cache_bytes())
+        directory = cache_directory() if cache is None else Path(cache)
+        kept = Parts(directory, cache_bytes(), threads=None if wait else 1)  # the background leaves room
         self._opened: list[Database] = []  # here, and closed here
         if database is None:
             self.databases = self._opened = find_databases(rules or STANDARD)
@@ -368,6 +348,11 @@ class Advisor:
             return Asked(question(self.estimates), ESTIMATE, self.estimates.error, final)
         raise (missing if missing is not None and not self.limit else None) or self._nobody(part, board)
 
+    @property
+    def error(self) -> float | None:
+        """The root mean square error of its estimates; None if it has none."""
+        return None if self.estimates is None else self.estimates.error
+
     def check(self, board: Board | str) -> None:
         """Raise `NoAnswerError` if nobody here can answer for a board; nothing is solved."""
         board = self._board(board)
@@ -407,7 +392,7 @@ class Advisor:
         remedy = self.remedy(board)
         if remedy is None:
             return f"solving goes up to {MOST_PIECES} pieces"
-        return f"`{remedy[0]}` solves the {remedy[1]:,} positions that takes"
+        return f"`{remedy[0]}` makes a database that knows"
 
     def _board(self, board: Board | str) -> Board:
         return as_board(board, self.rules, HOLDER)

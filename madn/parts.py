@@ -176,11 +176,12 @@ class Parts:
     """Solved parts: those in a directory, and those in memory that could not be stored. Threads may share it.
 
     The directory may grow to `most_bytes`; what was used longest ago goes first. Processes may share it: one solves and
-    stores at a time, and the others wait for it. `directory` None keeps nothing.
+    stores at a time, and the others wait for it. `directory` None keeps nothing. Solving takes so many `threads`, or
+    all.
     """
 
-    def __init__(self, directory: Path | None, most_bytes: int) -> None:
-        self.directory, self.most_bytes = directory, most_bytes
+    def __init__(self, directory: Path | None, most_bytes: int, threads: int | None = None) -> None:
+        self.directory, self.most_bytes, self.threads = directory, most_bytes, threads
         self.stores = directory is not None  # until that fails
         self._open: dict[Part, Values] = {}
         self._solving = threading.Lock()
@@ -239,7 +240,7 @@ class Parts:
                 return values  # another process has solved it meanwhile
             from madn.solving import prepare
 
-            job = prepare(part.rules, board=part.board, tolerance=TOLERANCE)
+            job = prepare(part.rules, board=part.board, tolerance=TOLERANCE, threads=self.threads)
             if directory is not None:
                 job = replace(job, out=os.fspath(directory / part.name))
             solution = job.solved(progress)

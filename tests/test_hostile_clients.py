@@ -203,7 +203,7 @@ def test_a_proxy_says_who_asks_if_it_is_trusted(served: Served) -> None:
 def test_nothing_a_client_does_is_written_to_the_log() -> None:
     """And nothing of it keeps the server from answering, or from ending when it is told to."""
     random_ = random.Random(1)
-    with running("--port", 0, "--rate", 10**6) as (process, said):
+    with running("--pieces", 2, "--port", 0, "--rate", 10**6) as (process, said):
         port = int(said["address"].rstrip("/").rpartition(":")[2])
         where = "127.0.0.1", port
         for reset in (False, True):

@@ -17,7 +17,8 @@ import rules_page
 from documents import examples
 
 from madn.cli import commands, main
-from madn.rules import HOUSE_RULES
+from madn.estimator import find_estimator
+from madn.rules import HOUSE_RULES, Rules
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -64,6 +65,16 @@ def test_every_command_and_option_is_documented(command: str) -> None:
     """The help of each command stands in docs/cli.md; the test above compares it with --help."""
     source = " ".join(f"madn {command} --help".split())
     assert source in [example.source for example in examples(ROOT / "docs" / "cli.md")]
+
+
+@pytest.mark.parametrize(("pieces", "name"), [(3, "three"), (4, "four")])
+def test_readme_says_what_is_estimated(pieces: int, name: str) -> None:
+    """And how good the model in the package is, if there is one for this game."""
+    estimator = find_estimator(Rules(pieces=pieces))
+    claim = "no answer before the endgame"
+    if estimator is not None:
+        claim = f"estimated, off by {100 * estimator.error:.1f} percentage points (root mean square)"
+    assert f"| {name} pieces | {claim} |" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def typed_first() -> list[str]:

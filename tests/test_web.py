@@ -99,6 +99,9 @@ def expected(database: Any, board: Board) -> dict[str, Any]:
         "win": analysis.win,
         "winner": board.winner,
         "tries": board.tries,
+        "exact": True,
+        "source": "database" if board.winner is None else "solved",
+        "error": database.error if board.winner is None else 0.0,
         "rolls": [
             {
                 "roll": roll.roll,
@@ -111,6 +114,7 @@ def expected(database: Any, board: Board) -> dict[str, Any]:
                         "captures": found.move.captures,
                         "win": found.win,
                         "loss": max(roll.win - found.win, 0.0),
+                        "exact": True,
                         "board": str(found.board),
                     }
                     for found in roll.moves
@@ -136,7 +140,7 @@ def test_another_database_is_asked_by_its_name(board: Board, client: TestClient,
 def test_a_large_database_is_read_when_it_is_queried(
     board: Board, databases: list[Served], unloaded: madn.Database
 ) -> None:
-    assert json.loads(databases[0]._position(str(board)).body) == expected(unloaded, board)
+    assert json.loads(databases[0]._final_position(str(board)).body) == expected(unloaded, board)
 
 
 @given(board=boards(SMALL, finished=False))
@@ -160,6 +164,11 @@ def test_a_batch_is_its_positions(listed: list[Board], client: TestClient) -> No
 @settings(max_examples=60)
 @given(board=boards(TWO, finished=False), roll=rolls, player=st.sampled_from(list(PLAYERS)), seed=SEEDS)
 def test_a_player_makes_one_of_its_moves(board: Board, roll: int, player: str, seed: int, client: TestClient) -> None:
+    (facts,) = (facts for facts in asked(client, "databases")["databases"] if facts["name"] == "two-pieces")
+    if player not in facts["players"]:
+        parameters = {"board": str(board), "roll": str(roll), "player": player}
+        assert client.get("/api/move", params=parameters).status_code == 400
+        return
     found = asked(client, "move", board=board, roll=roll, player=player, seed=seed)
     position = asked(client, "position", board=board)
     assert found["moves"] == position["rolls"][roll - 1]["moves"]
@@ -276,7 +285,8 @@ def test_what_is_not_there_is_404(client: TestClient, unloaded: madn.Database, m
     assert answer.status_code == 404
     assert answer.json() == {"message": "this position is not in the database two-pieces"}
     batch = client.post("/api/positions", json={"boards": ["0,1/2,3"]})
-    assert batch.json() == {"positions": [{"board": "0,1/2,3", "win": None, "winner": None, "tries": 1, "rolls": None}]}
+    unknown = {"win": None, "winner": None, "exact": True, "source": "database", "error": None, "rolls": None}
+    assert batch.json() == {"positions": [{"board": "0,1/2,3", "tries": 1, **unknown}]}
 
 
 def test_damage_is_a_fault_that_tells_no_path(
@@ -488,7 +498,7 @@ def test_what_is_no_probability_is_unknown(value: float, databases: list[Served]
     database = databases[0].database
     try:
         database.engine.hold(np.full(database.engine.game.positions, value))
-        databases[0].position.cache_clear()
+        databases[0]._final.cache_clear()
         found = asked(client, "position", board="0/0")
         assert found["win"] is None
         assert {move["win"] for roll in found["rolls"] for move in roll["moves"]} == {None}
@@ -497,7 +507,7 @@ def test_what_is_no_probability_is_unknown(value: float, databases: list[Served]
         assert batch == {"positions": [found]}
     finally:
         database.preload()
-        databases[0].position.cache_clear()
+        databases[0]._final.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -662,7 +672,7 @@ def test_no_request_opens_a_file(client: TestClient, databases: list[Served], mo
     monkeypatch.setattr("os.open", opened)
     monkeypatch.setattr("io.open", opened)
     monkeypatch.setattr("builtins.open", opened)
-    databases[0].position.cache_clear()
+    databases[0]._final.cache_clear()
     for path in ("/", "/main.js", "/api/position?board=0/0", "/api/move?board=3,17/0&roll=1&player=x.y", "/api/x/y"):
         assert client.get(path).status_code in {200, 400, 404}
 
@@ -783,7 +793,7 @@ def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> Non
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 3
+        assert main(["serve", "--pieces", "2", "--port", str(taken.getsockname()[1])]) == 3
     assert re.fullmatch(r"madn: cannot listen on 127.0.0.1, port \d+: .*\n", capsys.readouterr().err)
 
 

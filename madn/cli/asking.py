@@ -58,7 +58,7 @@ def _check(ctx: click.Context, words: Sequence[str], names: Sequence[str]) -> No
         raise click.UsageError(f"{board} is a board, and only a database comes before it: `{command} {after}`", ctx)
 
 
-def _rules_given() -> bool:
+def rules_given() -> bool:
     """Whether an option of the rules is on the command line."""
     ctx = click.get_current_context()
     names = [*(field.name for field in fields(Rules)), "house"]
@@ -94,7 +94,7 @@ def advisor_for(db: str | None, rules: Rules) -> Iterator["Advisor"]:
     from madn.advisor import Advisor
 
     if db is not None:
-        with Advisor(rules if _rules_given() else None, db, limit=0, estimate=False) as advisor:
+        with Advisor(rules if rules_given() else None, db, limit=0, estimate=False) as advisor:
             yield advisor
         return
     with closing(SolvingBar()) as bar, Advisor(rules, progress=bar) as advisor:

@@ -3,13 +3,24 @@
 import contextlib
 import ipaddress
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from madn.board import Board
+from madn.cli.asking import player_source, rules_given
+from madn.cli.options import rules_options
 from madn.cli.output import json_option, show
-from madn.errors import ResourceError
+from madn.errors import NoAnswerError, ResourceError
+from madn.rules import Rules
+
+if TYPE_CHECKING:
+    from madn.advisor import Advisor
+    from madn.database import Database
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 
 
 def _addresses(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
@@ -48,9 +59,11 @@ def _addresses(_context: click.Context, _option: click.Parameter, texts: tuple[s
     callback=_addresses,
     help="Believe the X-Forwarded-For of a proxy at this address; can be repeated.",
 )
+@rules_options
 @json_option
 def serve(
     db: tuple[str, ...],
+    rules: Rules,
     port: int,
     host: str,
     rate: int,
@@ -60,32 +73,75 @@ def serve(
 ) -> None:
     """Play and explore on a web page; programs can ask it too.
 
-    Without DB the two-piece game that comes with the package is served. Nothing is written. Only this computer
-    can open the page, unless --host says otherwise. Ctrl-C stops the server. starlette and uvicorn serve the
-    page: pip install starlette uvicorn.
+    Without DB the game of --pieces and the house rules is served: exact answers as for madn win, estimates where
+    nobody knows, and endgames become exact while the server runs. Beside four pieces the two-piece game is served,
+    too. Nothing is written but the cache of what was solved. Only this computer can open the page, unless --host
+    says otherwise. Ctrl-C stops the server. starlette and uvicorn serve the page: pip install starlette uvicorn.
 
-    Example: madn serve two --port 8080
+    Example: madn serve --port 8080
     """
     try:
-        from madn.web.answers import Served
+        from madn.web.answers import Served, ServedAdvisor
         from madn.web.app import make_app
         from madn.web.serve import address_of, bound, host_names
         from madn.web.serve import serve as run
     except ModuleNotFoundError as error:
         raise ResourceError(f"the web page needs {error.name}: pip install starlette uvicorn") from None
-    from madn.database import open_database
+    from madn.advisor import Advisor
+    from madn.database import Database, open_database
 
     with contextlib.ExitStack() as stack:
-        opened = [stack.enter_context(open_database(path)) for path in db or (None,)]
-        labels = _names(database.path for database in opened)
-        served = [Served(label, database) for label, database in zip(labels, opened, strict=True)]
+        if db and rules_given():
+            raise click.UsageError("a database has its own rules: give DB or the rules, not both")
+        opened = [stack.enter_context(open_database(path)) for path in db]
+        games: list[tuple[str, Database | Advisor]] = list(
+            zip(_names(database.path for database in opened), opened, strict=True)
+        )
+        if not db:
+            try:
+                games = [(_name(rules), stack.enter_context(_known(rules)))]
+            except NoAnswerError as error:
+                if rules != Rules():
+                    raise
+                click.echo(f"madn: not served: {error}", err=True)
+            if rules == Rules():
+                games.append((_name(Rules(pieces=2)), stack.enter_context(open_database())))
+        served = [
+            ServedAdvisor(name, game) if isinstance(game, Advisor) else Served(name, game) for name, game in games
+        ]
         listening = bound(host, port)
         app = make_app(served, rate, host_names(listening, host, names))
         address = address_of(listening)
-        text = f"{', '.join(labels)}: {address}\nPress Ctrl-C to stop."
+        text = f"{', '.join(name for name, _ in games)}: {address}\nPress Ctrl-C to stop."
         show(as_json, {"address": address, "databases": [part.facts for part in served]}, text)
         sys.stdout.flush()
         run(app, listening, proxies)
+
+
+@contextlib.contextmanager
+def _known(rules: Rules) -> "Iterator[Database | Advisor]":
+    """Who answers for a game: a database if there is one, or if it can be solved now; otherwise an advisor.
+
+    It solves in the background. `NoAnswerError` if nobody knows how the game begins.
+    """
+    from madn.advisor import Advisor
+
+    start = Board.start(rules)
+    with player_source(None, rules) as source:
+        source.check(start)
+        database = source.whole(start)
+        if database is not None:
+            yield database
+            return
+    with Advisor(rules, wait=False) as advisor:
+        yield advisor
+
+
+def _name(rules: Rules) -> str:
+    """The name of a game in requests: four-pieces, three-pieces-24-must-capture."""
+    words = [f"{NUMBERS[rules.pieces]}-{'piece' if rules.pieces == 1 else 'pieces'}"]
+    words += [str(rules.squares)] if rules.squares != Rules().squares else []
+    return "-".join([*words, *(rule.replace("_", "-") for rule in rules.house_rules)])
 
 
 def _names(paths: Iterable[Path]) -> list[str]:

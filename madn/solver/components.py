@@ -137,15 +137,20 @@ class InMemory(Component):
             self.values = Matrices.full(rows.size, columns.size, representation)
         size = max(rows.size, columns.size)
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
-        column_exits = [whole_exit(f, rows.finish, size, representation, solved) for f in columns.moves.exits]
-        starts = [[m.start for m in exits] for exits in (row_exits, column_exits)]
+        starts, column_exits = self.column_exits(solved, size)
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(rows, columns, self.values.start, *starts, refill=False),
+            SweepTables.of(rows, columns, self.values.start, [m.start for m in row_exits], starts, refill=False),
             self.values.L,
             self.values.R,
             [(m.L, m.R) for m in row_exits],
-            [(m.L, m.R) for m in column_exits],
+            column_exits,
         )
+
+    def column_exits(self, solved: Solved, size: int) -> tuple[list[NDArray[np.int64]], list[tuple[Values, Values]]]:
+        """What the column player's moves into other finish zones lead to: where each row begins, and the values."""
+        other, zones = self.rows.finish, self.columns.moves.exits
+        exits = [whole_exit(zone, other, size, self.representation, solved) for zone in zones]
+        return [m.start for m in exits], [(m.L, m.R) for m in exits]
 
     def strip_values(self) -> NDArray[np.int64]:
         """How many values each strip has."""
@@ -189,14 +194,17 @@ class InMemory(Component):
 
     def _transposed(self, number: int) -> tuple[Values, Values, NDArray[np.int64]]:
         """The columns of a class as rows, and where each begins."""
+        height, width = self.rows.size, self.columns.size
         begin, end = (int(n) for n in self.columns.class_start[number : number + 2])
-        out = []
-        for values in (self.values.R, self.values.L):  # whose turn it is changes with the side
-            whole = values[: self.rows.size * self.columns.size].reshape(self.rows.size, self.columns.size)
-            part = np.ascontiguousarray(whole[:, begin:end]).ravel()
-            out.append(self.representation.zeros(len(part)))
-            _reorder.transpose(part, self.rows.size, end - begin, out[-1], threads=self.threads)
-        return out[0], out[1], (np.arange(self.columns.size, dtype=np.int64) - begin) * self.rows.size
+
+        def transposed(values: Values) -> Values:
+            part = np.ascontiguousarray(values[: height * width].reshape(height, width)[:, begin:end]).ravel()
+            out = self.representation.zeros(len(part))
+            _reorder.transpose(part, height, end - begin, out, threads=self.threads)
+            return out
+
+        start = (np.arange(width, dtype=np.int64) - begin) * height
+        return transposed(self.values.R), transposed(self.values.L), start  # whose turn it is changes with the side
 
 
 def whole_exit(finish: int, other: int, size: int, representation: Representation, solved: Solved) -> Matrices:

@@ -80,10 +80,11 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, f
     """Values in memory when solved components are on disk, and which components have to be streamed for that."""
     peak, streamed = 0, set()
     for f, g in pairs:
-        needed = _solving(rules, f, g)
-        if f == g or not can_stream(rules, f, g):  # else columns are put in the order of rows a class at a time
-            needed += 2 * side_size(rules, f) * side_size(rules, g)
-        needed += _whole_exits(rules, f, g) + _whole_exits(rules, g, f)
+        needed = _solving(rules, f, g) + _whole_exits(rules, f, g)
+        if f != g and can_stream(rules, f, g):  # its exits pass by, and a class of columns at a time becomes rows
+            needed += _slabs(rules, f, g)
+        else:
+            needed += _whole_exits(rules, g, f) + 2 * side_size(rules, f) * side_size(rules, g)
         if needed > limit and can_stream(rules, f, g):
             needed = _streaming(rules, f, g) + _slabs(rules, f, g)
             needed += _row_windows(rules) if f == g else _whole_exits(rules, f, g)
@@ -161,9 +162,9 @@ def _packed(rules: Rules, room: int) -> int:
 
 
 def _slabs(rules: Rules, f: int, g: int) -> int:
-    """The columns of two strips in each component that the column player can move to."""
+    """The columns of two strips in each component that the column player can move to; one matrix where no 6 leads."""
     stride = max(class_sizes(rules, rules.pieces - f.bit_count())) + LANES
-    return sum(4 * side_size(rules, x) * stride for x in exits(rules, g))
+    return sum((4 if x.bit_count() > g.bit_count() else 2) * side_size(rules, x) * stride for x in exits(rules, g))
 
 
 def _row_windows(rules: Rules) -> int:

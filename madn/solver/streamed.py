@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from madn.machine import flush
 from madn.rules import DIE
 from madn.solver import kernels
-from madn.solver.components import Component, Matrices, Solved, whole_exit
+from madn.solver.components import Component, InMemory, Matrices, Solved, whole_exit
 from madn.solver.figures import damaged, read_figures, write_figures, writing_to
 from madn.solver.footprint import SLOTS
 from madn.solver.graph import Pair
@@ -31,7 +31,7 @@ from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling, checksum, slot_starts
-from madn.solver.tables import LANES, SweepTables
+from madn.solver.tables import LANES, SweepTables, exits_of_a_six
 
 
 class RowWindow:
@@ -62,16 +62,18 @@ class ColumnWindow:
     """The values that the column player's moves into one further finish zone lead to, for the rows of one strip.
 
     The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
-    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less.
+    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less. Where
+    no 6 leads, only values with the other side to move are needed: the others are not unpacked, and nobody reads them.
     """
 
-    def __init__(self, file: StripFile, stride: int, mirrored: bool) -> None:
-        self.file, self.tiling, self.mirrored = file, file.tiling, mirrored
+    def __init__(self, file: StripFile, stride: int, mirrored: bool, sixes: bool) -> None:
+        self.file, self.tiling, self.mirrored, self.sixes = file, file.tiling, mirrored, sixes
         size = self.tiling.rows.size
         self.start = np.arange(size, dtype=np.int64) * stride
-        self.slabs = [
-            (np.zeros(size * stride + LANES, file.dtype), np.zeros(size * stride + LANES, file.dtype)) for _ in range(2)
-        ]
+        self.slabs = []
+        for _ in range(2):
+            right = np.zeros(size * stride + LANES, file.dtype)
+            self.slabs.append((np.zeros_like(right) if sixes else right, right))
 
     def announce(self, strip: int) -> None:
         """Say that the columns of a strip will be loaded soon."""
@@ -87,7 +89,55 @@ class ColumnWindow:
         start = self.start - int(self.tiling.columns.class_start[strip])
         kept = range(strip, strip + 1)
         for c in self._strips(strip):
-            self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
+            self.tiling.unpack(c, self.file.read(c, kept), left if self.sixes else None, right, start, kept)
+
+
+def column_windows(rows: Side, columns: Side, files: Mapping[int, StripFile]) -> list[ColumnWindow]:
+    """A window for every finish zone that the column player can move to."""
+    stride, mirrored = int(np.diff(rows.class_start).max()) + LANES, rows.finish == columns.finish
+    sixes = exits_of_a_six(columns)
+    return [ColumnWindow(files[zone], stride, mirrored, zone in sixes) for zone in columns.moves.exits]
+
+
+class Resident(InMemory):
+    """A component in memory that reads what its columns lead to from files: that is several times as large as itself.
+
+    A piece in the finish zone may step on, and then all else stays as it is.
+    """
+
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        representation: Representation,
+        solved: Solved,
+        files: Mapping[int, StripFile],
+        threads: int,
+    ) -> None:
+        self.windows = column_windows(rows, columns, files)
+        super().__init__(rows, columns, representation, solved, threads)
+
+    def column_exits(self, solved: Solved, size: int) -> tuple[list[NDArray[np.int64]], list[tuple[Values, Values]]]:
+        """The windows, as they are for the first strip."""
+        return [window.start for window in self.windows], [window.slabs[0] for window in self.windows]
+
+    def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
+        """Sweep or examine strip by strip; the windows of the next strip are loaded meanwhile."""
+        with ThreadPoolExecutor(1, thread_name_prefix="madn-load") as loader:
+            coming = loader.submit(self._load, 0)
+            for strip in range(self.strips):
+                coming.result()
+                if strip + 1 < self.strips:
+                    coming = loader.submit(self._load, strip + 1)
+                begin = int(self.rows.class_start[strip])
+                self.sweeper.set_column_exits([window.slabs[strip % 2] for window in self.windows], begin)
+                yield strip + 1, self.sweeper.run(strip, strip + 1, self.threads, examine, skip_below)
+
+    def _load(self, strip: int) -> None:
+        for window in self.windows:
+            if strip + 1 < self.strips:
+                window.announce(strip + 1)
+            window.load(strip)
 
 
 class Streamed(Component):
@@ -109,8 +159,7 @@ class Streamed(Component):
         self.path, self.task = path, task
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
-        stride = int(np.diff(rows.class_start).max()) + LANES
-        self.column_windows = [ColumnWindow(files[f], stride, self.mirrored) for f in columns.moves.exits]
+        self.column_windows = column_windows(rows, columns, files)
         self.row_windows = [RowWindow(files[f]) for f in rows.moves.exits] if self.mirrored else []
         size = max(rows.size, columns.size)
         row_exits: list[RowWindow] | list[Matrices] = self.row_windows or [

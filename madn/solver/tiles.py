@@ -12,14 +12,14 @@ from madn.solver.census import Census
 from madn.solver.components import Component, InMemory, Matrices
 from madn.solver.convergence import Convergence
 from madn.solver.deliver import Delivery
-from madn.solver.footprint import component_positions
+from madn.solver.footprint import can_stream, component_positions
 from madn.solver.graph import Pair, exits, pair_text
 from madn.solver.id_order import Receiver
 from madn.solver.plan import Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
 from madn.solver.solution import Extremes, MatrixValues, Solution
-from madn.solver.streamed import Streamed
+from madn.solver.streamed import Resident, Streamed
 
 # The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
 # of four pieces took, for the estimate of progress only.
@@ -155,13 +155,19 @@ class _FromDisk(_InOneGo):
         return figures
 
     def _component(self, pair: Pair, stack: ExitStack) -> Component:
-        """The component of a pair, in memory if it fits; the files that it reads are closed with the stack."""
+        """The component of a pair, in memory if it fits; the files that it reads are closed with the stack.
+
+        A large one has its columns' exits in files either way; a mirrored one has them in memory if it is.
+        """
         (f, g), plan, sides = pair, self.plan, self.sides
-        if pair not in plan.streamed:
+        large = can_stream(plan.rules, f, g)
+        if pair not in plan.streamed and (f == g or not large):
             self._fetch({(x, g) for x in exits(plan.rules, f)} | {(x, f) for x in exits(plan.rules, g)})
             return InMemory(sides[f], sides[g], plan.representation, self.solved, plan.threads)
         self._fetch({(x, g) for x in exits(plan.rules, f) if f != g})
         files = {x: stack.enter_context(self.scratch.open((f, x))) for x in exits(plan.rules, g)}
+        if pair not in plan.streamed:
+            return Resident(sides[f], sides[g], plan.representation, self.solved, files, plan.threads)
         path = self.scratch.path(pair, "values" if f == g else "work")
         places = path, self.scratch.task
         return Streamed(sides[f], sides[g], plan.representation, self.solved, files, *places, plan.threads)

@@ -1,4 +1,4 @@
-"""What a served database answers, as JSON: a position with all its rolls and moves, the move of a player.
+"""What a served game answers, as JSON: a position with all its rolls and moves, the move of a player.
 
 Answers are written as text directly, from the masks of the engine: a `Board` and a `Move` object for each of the ten or
 so boards after a position would take most of the time of a request. `Database.analyse` is the readable twin.
@@ -7,17 +7,20 @@ so boards after a position would take most of the time of a request. `Database.a
 import hashlib
 import json
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import cache, lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import madn
+from madn.advisor import Advisor, Asked, estimates_of
 from madn.board import Board
-from madn.database import Database, Option, move_of, squares_of
+from madn.database import DATABASE, ESTIMATE, SOLVED, Database, Option, move_of, squares_of
 from madn.drawing import layout
 from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError
-from madn.players import PLAYERS, OptimalPlayer
-from madn.rules import ROLLS
+from madn.parts import Values
+from madn.players import PLAYERS, EstimatePlayer, OptimalPlayer
+from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES
 
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
@@ -26,15 +29,16 @@ CACHED_SIDES = 1 << 16  # sides whose text is cached
 
 
 class Answer(NamedTuple):
-    """The bytes of a JSON answer, and the tag that changes when they do."""
+    """The bytes of a JSON answer, the tag that changes when they do, and whether they never will."""
 
     body: bytes
     tag: str
+    final: bool = True
 
 
-def tagged(body: bytes) -> Answer:
+def tagged(body: bytes, final: bool = True) -> Answer:
     """An answer with its tag."""
-    return Answer(body, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"')
+    return Answer(body, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', final)
 
 
 def encoded(answer: object) -> bytes:
@@ -42,41 +46,66 @@ def encoded(answer: object) -> bytes:
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
+class NotFinalError(Exception):
+    """Carries an answer that a better one will replace, past the cache."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
 class Served:
     """One database as it is served: its name, its version, and its latest answers.
 
-    The version changes when the database does; an answer of one version never changes. `at_hand` says that all
+    The version changes when the database does; a final answer of one version never changes. `at_hand` says that all
     values fit into memory, so that an answer, after the first few, waits for no disk.
     """
 
     def __init__(self, name: str, database: Database) -> None:
         self.name = name
         self.database = database
-        self.rules = database.rules
         info = database.info()
         try:
-            self.version = hashlib.sha256(encoded([info, database.digests])).hexdigest()[:12]
+            version = hashlib.sha256(encoded([info, database.digests])).hexdigest()[:12]
             for named in info["boards"].values():
-                self.board(named["board"])
+                Board.parse(named["board"], database.rules)
         except ValueError as error:  # InvalidBoardError is one
             raise CorruptBlockError(f"{database.path}: the catalogue cannot be served: {error}") from None
         if not "".join(info["boards"]).isprintable():
             raise CorruptBlockError(f"{database.path}: the catalogue cannot be served: the name of a board is no text")
-        names = ("rules", "positions", "bytes", "values", "max_error", "boards")
-        self.facts = {"name": name, "version": self.version} | {fact: info[fact] for fact in names}
         self.at_hand = info["positions"] * 8 <= CACHE_BYTES
-        self.layout = tagged(encoded(asdict(layout(self.rules))))
-        self.position = lru_cache(CACHED_ANSWERS)(self._position)
+        facts = {fact: info[fact] for fact in ("rules", "positions", "bytes", "values", "max_error", "boards")}
+        self._describe(database.rules, version, facts | {"exact": True})
         database.preload()
+
+    def _describe(self, rules: Rules, version: str, facts: dict[str, Any]) -> None:
+        self.rules, self.version = rules, version
+        players = [name for name in PLAYERS if name != EstimatePlayer.name or estimates_of(rules) is not None]
+        self.facts = {"name": self.name, "version": version, **facts, "players": players}
+        self.layout = tagged(encoded(asdict(layout(rules))))
+        self._final = lru_cache(CACHED_ANSWERS)(self._final_position)
+
+    def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
+        """Put a question to the database."""
+        return Asked(question(self.database), DATABASE, self.database.error)
+
+    def position(self, text: str) -> Answer:
+        """The value of a position and all moves of all rolls."""
+        try:
+            return self._final(text)
+        except NotFinalError as error:
+            return error.answer
+
+    def _final_position(self, text: str) -> Answer:
+        answer = tagged(*self._body(self.board(text)))
+        if not answer.final:
+            raise NotFinalError(answer)
+        return answer
 
     def board(self, text: str) -> Board:
         """The board of a text; InvalidBoardError if it is none."""
         if len(text) > BOARD_CHARACTERS:
             raise InvalidBoardError(f"a board has at most {BOARD_CHARACTERS} characters, not {len(text)}")
         return Board.parse(text, self.rules)
-
-    def _position(self, text: str) -> Answer:
-        return tagged(self._body(self.board(text)))
 
     def positions(self, texts: Sequence[str]) -> bytes:
         """The answers for many boards; of a board that is not in the database everything is unknown, null."""
@@ -89,10 +118,10 @@ class Served:
         bodies = []
         for board in boards:
             try:
-                bodies.append(self._body(board))
+                bodies.append(self._body(board)[0])
             except MissingBlockError:
-                head = b'{"board":"%s","win":null,"winner":null,"tries":%d,"rolls":null}'
-                bodies.append(head % (str(board).encode(), board.tries))
+                head = b'{"board":"%s","win":null,"winner":null,"tries":%d,%s,"rolls":null}'
+                bodies.append(head % (str(board).encode(), board.tries, _source(True, DATABASE, None).encode()))
         return b'{"positions":[%s]}' % b",".join(bodies)
 
     def move(self, text: str, roll: int, player: str, seed: int) -> Answer:
@@ -100,7 +129,8 @@ class Served:
         board = self.board(text)
         if board.winner is not None:
             raise IllegalMoveError(f"board '{text}': the game is over, there are no moves")
-        options = self.database.engine.moves(*board.masks, roll)
+        asked = self.ask(board, lambda values: values.engine.moves(*board.masks, roll))
+        options: list[Option] = asked.answer
         chosen = options[0]
         chooser = PLAYERS[player]
         if not isinstance(chooser, OptimalPlayer):  # the best move is the first one
@@ -108,29 +138,72 @@ class Served:
             chosen = next(option for option in options if move_of(*option[:3]) == move)
         return tagged(
             f'{{"board":"{board}","roll":{roll},"player":"{player}","seed":{seed},"move":"{move_of(*chosen[:3])}",'
-            f'"win":{_win(chosen[-1])},"loss":{_loss(chosen, options)},"moves":[{_written(options)}]}}'.encode()
+            f'"win":{_win(chosen[-1])},"loss":{_loss(chosen, options)},{self._source(asked)},'
+            f'"moves":[{self._written(options, asked)}]}}'.encode(),
+            asked.final,
         )
 
-    def _body(self, board: Board) -> bytes:
+    def _body(self, board: Board) -> tuple[bytes, bool]:
+        """The answer for a board, and whether it is final."""
         if board.winner is not None:
             won = float(board.winner == "own")
-            return f'{{"board":"{board}","win":{won},"winner":"{board.winner}","tries":1,"rolls":[]}}'.encode()
-        win, listed = self.database.engine.analyse(*board.masks)
+            head = f'"board":"{board}","win":{won},"winner":"{board.winner}","tries":1,{_source(True, SOLVED, 0.0)}'
+            return f'{{{head},"rolls":[]}}'.encode(), True
+        asked = self.ask(board, lambda values: values.engine.analyse(*board.masks))
+        win, listed = asked.answer
         rolls = ",".join(
-            f'{{"roll":{roll},"win":{_win(options[0][-1])},"moves":[{_written(options)}]}}'
+            f'{{"roll":{roll},"win":{_win(options[0][-1])},"moves":[{self._written(options, asked)}]}}'
             for roll, options in zip(ROLLS, listed, strict=True)
         )
-        head = f'"board":"{board}","win":{_win(win)},"winner":null,"tries":{board.tries}'
-        return f'{{{head},"rolls":[{rolls}]}}'.encode()
+        head = f'"board":"{board}","win":{_win(win)},"winner":null,"tries":{board.tries},{self._source(asked)}'
+        return f'{{{head},"rolls":[{rolls}]}}'.encode(), asked.final
+
+    def _source(self, asked: Asked) -> str:
+        return _source(asked.source != ESTIMATE, asked.source, asked.error)
+
+    def _written(self, options: list[Option], asked: Asked) -> str:
+        """Moves in JSON, each with what it costs against the first, the best."""
+        exact = asked.source != ESTIMATE
+        return ",".join(
+            f'{_head(option[0], option[1], option[2])},"win":{_win(option[5])},"loss":{_loss(option, options)},'
+            f'"exact":{"true" if exact or self._over(option) else "false"},'
+            f'"board":"{_side(option[3])}/{_side(option[4])}"}}'
+            for option in options
+        )
+
+    def _over(self, option: Option) -> bool:
+        """Whether a move ends the game."""
+        full = (1 << self.rules.pieces) - 1
+        return option[3] >> self.rules.squares == full or option[4] >> self.rules.squares == full
 
 
-def _written(options: list[Option]) -> str:
-    """Moves in JSON, each with what it costs against the first, the best."""
-    return ",".join(
-        f'{_head(option[0], option[1], option[2])},"win":{_win(option[5])},"loss":{_loss(option, options)},'
-        f'"board":"{_side(option[3])}/{_side(option[4])}"}}'
-        for option in options
-    )
+class ServedAdvisor(Served):
+    """A game without a database of all of it: endgames are exact once they are solved, the rest is estimated.
+
+    The advisor solves in the background: an estimate is final only where nothing will be solved.
+    """
+
+    at_hand = False
+
+    def __init__(self, name: str, advisor: Advisor) -> None:
+        self.name = name
+        self.advisor = advisor
+        start = Board.start(advisor.rules)
+        boards = {"start": {"board": str(start), "win": float(advisor.win(start))}}
+        known = [database.digests for database in advisor.databases]
+        made_of = [madn.__version__, asdict(advisor.rules), advisor.limit, advisor.error, boards, known]
+        facts = {"rules": asdict(advisor.rules), "positions": advisor.rules.positions, "bytes": 0, "values": ESTIMATE}
+        version = hashlib.sha256(encoded(made_of)).hexdigest()[:12]
+        self._describe(advisor.rules, version, {**facts, "max_error": None, "boards": boards, "exact": False})
+
+    def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
+        """Put a question to who knows."""
+        return self.advisor.ask(board, question)
+
+
+def _source(exact: bool, source: str, error: float | None) -> str:
+    """Where numbers come from, in JSON."""
+    return f'"exact":{"true" if exact else "false"},"source":"{source}","error":{json.dumps(error)}'
 
 
 @cache

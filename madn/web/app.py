@@ -27,6 +27,7 @@ from madn.web.guard import BUSY_SECONDS, HEALTH, SECURITY, Guard, Places, Rate, 
 
 RATE = 5000  # positions a second for one client
 YEAR = "public, max-age=31536000, immutable"
+NOT_KEPT = "no-store"
 ASK_AGAIN = "no-cache"  # keep it, but ask whether it is still so
 SEED = re.compile("0|[1-9][0-9]{0,15}")
 TYPES = {
@@ -98,7 +99,7 @@ def answered(request: Request, answer: Answer, cache: str, kind: str = "applicat
 
 def unkept(body: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """An answer that nobody may cache."""
-    return Response(body, status, {"cache-control": "no-store", **(headers or {})}, "application/json")
+    return Response(body, status, {"cache-control": NOT_KEPT, **(headers or {})}, "application/json")
 
 
 class Interface:
@@ -119,7 +120,7 @@ class Interface:
         given = parameters(request, "board", "db", "version", needed=("board",))
         served, cache = self._database(given)
         answer = await self._asked(request, served, partial(served.position, given["board"]))
-        return answered(request, answer, cache)
+        return answered(request, answer, cache if answer.final else NOT_KEPT)
 
     async def move(self, request: Request) -> Response:
         """The move of a player."""
@@ -132,8 +133,11 @@ class Interface:
             raise HTTPException(400, f"there is no player {player[:20]!r}; the players are {', '.join(PLAYERS)}")
         if not SEED.fullmatch(seed) or int(seed) > MOST_SEED:
             raise HTTPException(400, f"a seed is a whole number from 0 to {MOST_SEED}, not {seed[:20]!r}")
+        if player not in served.facts["players"]:
+            raise HTTPException(400, f"player {player} cannot play this game")
         move = partial(served.move, given["board"], int(roll), player, int(seed))
-        return answered(request, await self._asked(request, served, move), cache)
+        answer = await self._asked(request, served, move)
+        return answered(request, answer, cache if answer.final else NOT_KEPT)
 
     async def positions(self, request: Request) -> Response:
         """Many positions at once."""

@@ -55,6 +55,21 @@ def named(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+EXACT: Schema = {"type": "boolean", "description": "False for an estimate."}
+SOURCES: dict[str, Schema] = {
+    "exact": EXACT | {"description": "False if a number in the answer is an estimate."},
+    "source": {
+        "type": "string",
+        "enum": ["database", "solved", "estimate"],
+        "description": "Where the numbers come from: a database, a part of the game that the server has solved, or the "
+        "estimator. An estimate with no-store is replaced by an exact answer in a few seconds.",
+    },
+    "error": {
+        "type": ["number", "null"],
+        "minimum": 0,
+        "description": "The largest error that an exact value can have; of estimates the root mean square error.",
+    },
+}
 CELLS = listed(listed(COUNT, minItems=2, maxItems=2))
 DRAWN = record(path=CELLS, box=CELLS)
 MOVES = listed(named("Move"), minItems=1, description="All legal moves, best first.")
@@ -68,6 +83,7 @@ SCHEMAS: dict[str, Schema] = {
             "captures": {"type": "boolean"},
             "win": PROBABILITY | {"description": "The mover's winning probability after the move."},
             "loss": PROBABILITY | {"description": "What the move loses compared with the best one, in probability."},
+            "exact": EXACT,
             "board": BOARD | {"description": "The board that the next player to roll sees."},
         }
     ),
@@ -85,6 +101,7 @@ SCHEMAS: dict[str, Schema] = {
             "description": "Who has won; null while the game goes on.",
         },
         tries=COUNT | {"description": "How often the side to move may roll for a 6; the last roll counts."},
+        **SOURCES,
         rolls={
             "type": ["array", "null"],
             "items": named("Roll"),
@@ -100,6 +117,7 @@ SCHEMAS: dict[str, Schema] = {
         move=TEXT | {"description": "The move that the player makes."},
         win=PROBABILITY | {"description": "The mover's winning probability after it."},
         loss=PROBABILITY | {"description": "What it loses compared with the best one."},
+        **SOURCES,
         moves=MOVES,
     ),
     "Database": record(
@@ -115,6 +133,8 @@ SCHEMAS: dict[str, Schema] = {
             "additionalProperties": record(board=TEXT, win=PROBABILITY),
             "description": "Named boards: the start, the best and the worst open position.",
         },
+        exact={"type": "boolean", "description": "Whether every answer is exact: no estimates before the endgame."},
+        players=listed(TEXT, description="Who can play this game."),
     ),
     "Player": record(name=TEXT, description=TEXT),
     "Layout": record(width=COUNT, height=COUNT, bottom=DRAWN, top=DRAWN),
@@ -193,7 +213,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
         "info": {
             "title": "madn",
             "version": madn.__version__,
-            "description": "Winning probabilities and best moves of Mensch ärgere Dich nicht, from a database.",
+            "description": "Winning probabilities and best moves of Mensch ärgere Dich nicht, exact or estimated.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "externalDocs": {"description": "The rules of the game", "url": "/rules.html"},

@@ -13,6 +13,7 @@ async function ask(path, parameters = {}) {
   const answer = await fetch(address);
   const found = await answer.json();
   if (!answer.ok) throw new Refused(answer.status, found.message);
+  found.final = answer.headers.get("cache-control") !== "no-store"; // otherwise a better answer is being computed
   return found;
 }
 

@@ -64,6 +64,7 @@ export class Game {
       errors: own.filter((ply) => ply.move.loss > 0).length,
       cost: total(own.map((ply) => ply.move.loss)),
       luck: total(own.map((ply) => ply.luck)),
+      exact: own.every((ply) => ply.facts.exact),
     };
   }
 

@@ -1,11 +1,12 @@
 // The winning probability of red over a game.
 
 import { svg } from "./svg.js";
-import { percent, say } from "./words.js";
+import { chance, percent, say } from "./words.js";
 
 const [LEFT, RIGHT, TOP, BOTTOM] = [44, 392, 10, 150];
 
-export function drawGraph(element, wins) {
+// `exact` is false if the last number is an estimate.
+export function drawGraph(element, wins, exact) {
   const known = wins.filter((win) => win !== null);
   const step = (RIGHT - LEFT) / Math.max(wins.length - 1, 10);
   const y = (win) => BOTTOM - win * (BOTTOM - TOP);
@@ -23,5 +24,5 @@ export function drawGraph(element, wins) {
   element.append(svg("polygon", { class: "area", points: area }), svg("polyline", { class: "curve", points: points.join(" ") }));
   const last = wins.length - 1;
   element.append(svg("circle", { class: "now", cx: x(last), cy: y(wins[last]), r: 4.5 }));
-  element.setAttribute("aria-label", say("graphOf", { win: percent(wins[last]) }));
+  element.setAttribute("aria-label", say("graphOf", { win: chance(wins[last], exact) }));
 }

@@ -6,9 +6,10 @@ import { smallDie } from "./dice.js";
 import { moveButtons } from "./moves.js";
 import { Play } from "./play.js";
 import { after, finished, HOUSE_RULES, Impossible, opponent, put, read, rulesText, startingPosition, write } from "./position.js";
-import { percent, say, switchLanguage, translate, whole } from "./words.js";
+import { chance, points, say, switchLanguage, translate, whole } from "./words.js";
 
 const get = (id) => document.getElementById(id);
+const SOON = 1500; // milliseconds until a position that is being solved is asked about again
 
 // The position on the board, and what can be done with it. Both panels use it.
 class Table {
@@ -134,7 +135,13 @@ class Table {
     }
     this.render();
     get("rolls").inert = false;
+    if (this.facts?.final === false) setTimeout(() => this.askAgain(asked), SOON);
     if (within) get("rolls").querySelector("button")?.focus({ preventScroll: true });
+  }
+
+  // An exact answer took the place of an estimate, perhaps.
+  askAgain(asked) {
+    if (!this.play.game && !this.selected && asked === write(this.position)) this.refresh();
   }
 
   refresh() {
@@ -144,6 +151,7 @@ class Table {
   render() {
     const { facts, position } = this;
     get("win").textContent = "";
+    get("source").textContent = facts && facts.win !== null && !this.winner ? sourceText(facts) : "";
     get("rolls").replaceChildren();
     get("share").classList.toggle("unknown", !facts || facts.win === null);
     get("rolls").dataset.board = facts ? facts.board : "";
@@ -153,7 +161,7 @@ class Table {
     } else {
       const red = position.turn === "red" ? facts.win : 1 - facts.win;
       get("share-red").setAttribute("width", 100 * red);
-      get("win").replaceChildren(...winText(this.winner ?? position.turn, this.winner ? 1 : facts.win, this.winner));
+      get("win").replaceChildren(...winText(this.winner ?? position.turn, facts, this.winner));
     }
     if (!facts.rolls.length) get("rolls").textContent = say("overNoMoves");
     const single = facts.tries === 1;
@@ -170,9 +178,14 @@ class Table {
   }
 }
 
-function winText(seat, win, over) {
+function sourceText({ source, error, final }) {
+  if (source === "estimate") return final ? say("sourceEstimate", { error: points(error) }) : say("sourceSoon");
+  return say(source === "solved" ? "sourceSolved" : "sourceDatabase");
+}
+
+function winText(seat, facts, over) {
   const strong = document.createElement("strong");
-  strong.textContent = percent(win);
+  strong.textContent = chance(facts.win, facts.exact);
   const side = say(seat);
   const [before, behind] = say("wins", { side, win: "\n" }).split("\n");
   return over ? [say("hasWon", { side })] : [before, strong, behind];
@@ -223,10 +236,11 @@ async function begin() {
   const source = api.source(database);
   const [layout, players] = await Promise.all([source.layout(), api.players()]);
   const table = new Table(source, layout, rules);
-  table.play = new Play(table, source, rules, players);
+  const able = players.filter(({ name }) => database.players.includes(name));
+  table.play = new Play(table, source, rules, able);
 
   const describe = () => {
-    const word = rules.pieces === 1 ? "gameOf1" : "gameOf";
+    const word = !database.exact ? "gameEstimated" : rules.pieces === 1 ? "gameOf1" : "gameOf";
     const house = HOUSE_RULES.filter((rule) => rules[rule]).map((rule) => `, ${say(rule)}`);
     get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(database.positions) }) + house.join("");
     get("language").textContent = say("other");

@@ -1,13 +1,16 @@
 // Moves as buttons: how each is written, what it wins, what it costs.
 
-import { percent, say } from "./words.js";
+import { chance, percent, say } from "./words.js";
 
 export function moveText(move) {
   if (move.to === null) return say("pass");
   return `${move.from === null ? say("box") : move.from} → ${move.to}`;
 }
 
-export const costText = (loss) => (loss === null ? "" : loss === 0 ? say("best") : `−${percent(loss)}`);
+export function costText({ loss, exact }) {
+  if (loss === null) return "";
+  return loss === 0 ? say("best") : `−${percent(loss, exact ? 2 : 1)}`;
+}
 
 function part(name, text) {
   const element = document.createElement("span");
@@ -29,8 +32,9 @@ export function moveButtons(moves, { play, look, hints = true }) {
     if (move.captures) button.append(part("captures", say("captures")));
     let label = moveText(move) + (move.captures ? `, ${say("captures")}` : "");
     if (hints && move.win !== null) {
-      button.append(part("win", percent(move.win)), part(move.loss ? "cost" : "cost best", costText(move.loss)));
-      label = say("playMove", { move: label, win: percent(move.win), cost: percent(move.loss) });
+      button.classList.toggle("estimate", !move.exact);
+      button.append(part("win", chance(move.win, move.exact)), part(move.loss ? "cost" : "cost best", costText(move)));
+      label = say("playMove", { move: label, win: chance(move.win, move.exact), cost: chance(move.loss, move.exact) });
     }
     if (hints && untold && move === moves[0]) {
       button.append(part("cost best", say("best")));

@@ -5,7 +5,7 @@ import { Game } from "./game.js";
 import { drawGraph } from "./graph.js";
 import { costText, moveButtons, moveText } from "./moves.js";
 import { startingPosition, write } from "./position.js";
-import { known, percent, say, signedPercent } from "./words.js";
+import { chance, known, percent, say, signedPercent } from "./words.js";
 
 const get = (id) => document.getElementById(id);
 
@@ -193,7 +193,7 @@ export class Play {
     const moves = !mine || game.moves[0].to === null ? [] : hints ? game.moves : game.moves.toSorted((a, b) => a.from - b.from);
     get("choices").replaceChildren(...(moves.length ? [moveButtons(moves, { play, look, hints })] : []));
     get("course").hidden = !hints && !game.winner; // it would tell which move was a mistake
-    drawGraph(get("graph"), game.wins);
+    drawGraph(get("graph"), game.wins, Boolean(game.winner) || (game.facts ?? game.plies.at(-1)?.facts)?.exact !== false);
     get("plies").replaceChildren(...game.plies.map((ply) => this.line(ply, hints)));
     get("plies").scrollTop = get("plies").scrollHeight;
     this.summarise();
@@ -204,7 +204,7 @@ export class Play {
     item.className = ply.seat;
     const words = [`${say(ply.seat)}: ${moveText(ply.move)}`];
     if (ply.move.captures) words.push(say("captures"));
-    if (hints && ply.move.loss) words.push(costText(ply.move.loss));
+    if (hints && ply.move.loss) words.push(costText(ply.move));
     const text = document.createElement("span");
     text.textContent = words.join(", ");
     item.append(smallDie(ply.roll), text);
@@ -227,7 +227,9 @@ export class Play {
       return;
     }
     const { wins } = game;
-    text.textContent = say("explain", { first: percent(wins[0]), last: percent(wins.at(-1)) });
+    const exact = red.exact && black.exact;
+    text.textContent = say("explain", { first: chance(wins[0], game.plies[0].facts.exact), last: percent(wins.at(-1)) });
+    if (!exact) text.textContent += ` ${say("roughly")}`;
     const table = document.createElement("table");
     const row = (kind, ...cells) => {
       const line = table.insertRow();
@@ -237,10 +239,10 @@ export class Play {
         line.append(element);
       }
     };
-    const errors = ({ cost, errors: count }) => say(count === 1 ? "errorsOf1" : "errorsOf", { cost: percent(cost), count });
+    const errors = ({ cost, errors: count }) => say(count === 1 ? "errorsOf1" : "errorsOf", { cost: chance(cost, exact), count });
     row("th", "", say("errors"), say("luck"));
-    row("td", say("you"), errors(red), signedPercent(red.luck));
-    row("td", say("opponent", { player: game.player }), errors(black), signedPercent(black.luck));
+    row("td", say("you"), errors(red), chance(red.luck, exact, signedPercent));
+    row("td", say("opponent", { player: game.player }), errors(black), chance(black.luck, exact, signedPercent));
     box.replaceChildren(head, table, text);
   }
 }

@@ -13,6 +13,12 @@ const WORDS = {
     keys: "Drag pieces, or click a piece and then a square. Keyboard: arrow keys, Enter, Escape.",
     gameOf: "{pieces} pieces a side, {positions} positions solved",
     gameOf1: "1 piece a side, {positions} positions solved",
+    gameEstimated: "{pieces} pieces a side, {positions} positions: exact in endgames, estimated before",
+    about: "about {win}",
+    sourceDatabase: "Exact.",
+    sourceSolved: "Exact: this endgame has been solved.",
+    sourceEstimate: "An estimate: such numbers are off by {error} percentage points (root mean square).",
+    sourceSoon: "An estimate; this endgame is being solved …",
     rulesOf: "{pieces} pieces, {squares} squares",
     rulesOf1: "1 piece, {squares} squares",
     otherRules: "This link is to a game of {link}; this page has {page}.",
@@ -78,6 +84,7 @@ const WORDS = {
     you: "You (red)",
     opponent: "{player} (black)",
     explain: "Errors: winning probability lost by moves that were not the best. Luck: what the dice gave or took. Together they account for the change from red's {first} at the start to {last} at the end.",
+    roughly: "Estimates are among them, so that this holds roughly.",
     unknownSummary: "This database stores only best moves: errors and luck are unknown.",
     squareEmpty: "{place}, free",
     squareHeld: "{place}, {side} piece",
@@ -118,6 +125,12 @@ const WORDS = {
     keys: "Figuren ziehen, oder erst eine Figur und dann ein Feld anklicken. Tastatur: Pfeiltasten, Eingabe, Escape.",
     gameOf: "{pieces} Figuren je Seite, {positions} Stellungen gelöst",
     gameOf1: "1 Figur je Seite, {positions} Stellungen gelöst",
+    gameEstimated: "{pieces} Figuren je Seite, {positions} Stellungen: Endspiele genau, vorher geschätzt",
+    about: "etwa {win}",
+    sourceDatabase: "Genau.",
+    sourceSolved: "Genau: Dieses Endspiel ist gelöst.",
+    sourceEstimate: "Eine Schätzung: Solche Zahlen liegen um {error} Prozentpunkte daneben (quadratisches Mittel).",
+    sourceSoon: "Eine Schätzung; dieses Endspiel wird gerade gelöst …",
     rulesOf: "{pieces} Figuren, {squares} Felder",
     rulesOf1: "1 Figur, {squares} Felder",
     otherRules: "Dieser Link gehört zu einem Spiel mit {link}; diese Seite zeigt eines mit {page}.",
@@ -183,6 +196,7 @@ const WORDS = {
     you: "Du (Rot)",
     opponent: "{player} (Schwarz)",
     explain: "Fehler: Gewinnwahrscheinlichkeit, die durch schwächere Züge verloren ging. Glück: was die Würfel gaben oder nahmen. Zusammen erklären sie den Weg von {first} für Rot am Anfang zu {last} am Ende.",
+    roughly: "Schätzungen sind darunter, so dass das nur ungefähr aufgeht.",
     unknownSummary: "Diese Datenbank enthält nur die besten Züge: Fehler und Glück sind unbekannt.",
     squareEmpty: "{place}, frei",
     squareHeld: "{place}, Figur von {side}",
@@ -252,9 +266,18 @@ export function percent(value, digits = 2) {
   return new Intl.NumberFormat(language, shape).format(value);
 }
 
-export function signedPercent(value) {
-  const shape = { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay: "exceptZero" };
+// A number that may be an estimate; those are rounded, and marked.
+export function chance(value, exact, form = percent) {
+  return exact ? form(value) : say("about", { win: form(value, 1) });
+}
+
+export function signedPercent(value, digits = 2) {
+  const shape = { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "exceptZero" };
   return new Intl.NumberFormat(language, shape).format(value);
+}
+
+export function points(value) {
+  return new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(100 * value);
 }
 
 export function whole(value) {
