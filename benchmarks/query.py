@@ -5,6 +5,8 @@
     madn compress three three-policy --store policy
     python benchmarks/query.py three --bits16 three16 --policy three-policy
 
+    python benchmarks/query.py --without-database
+
 Times are medians: of single calls for one answer, of whole runs for the first answer and for a million. Cold
 means that the database has just been opened and no block is decoded; the files are in the system's cache.
 
@@ -16,7 +18,9 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
@@ -24,10 +28,11 @@ from typing import Any
 import numpy as np
 from hardware import hardware
 
-from madn import Board, Rules, open_database
+from madn import Advisor, Board, Rules, open_database
 from madn._core import Game
 from madn.database import Database
 from madn.estimator import DATA, NETWORKS, file_name, find_estimator, read_model
+from madn.parts import part_of
 
 TARGETS = {
     "win_us": 15,
@@ -37,7 +42,11 @@ TARGETS = {
     "win_many_per_second": 1_000_000,  # at least
     "estimator_wins_per_second": 300_000,  # at least
     "estimator_first_answer_ms": 300,
+    "first_estimate_ms": 300,
+    "first_cached_ms": 300,
 }
+ESTIMATED = next(pieces for pieces in (4, 3) if find_estimator(Rules(pieces)))  # pieces of the game that is estimated
+PARTS = ("12,41,42,43/5,41,42,43", "12,40,42/5,40,42", "12,40,41/5,42,43", "12/5,40,42,43")  # of four pieces
 
 
 def boards_of(db: Database, count: int, near: int) -> list[Board]:
@@ -115,6 +124,58 @@ def many(path: str, count: int, runs: int) -> dict[str, float]:
     }
 
 
+FIRST = """
+from time import perf_counter, process_time
+begin = perf_counter(), process_time()
+import sys, madn
+with madn.Advisor(madn.Rules(int(sys.argv[1])), cache=sys.argv[2]) as advisor:
+    win = advisor.win(sys.argv[3])
+    print(perf_counter() - begin[0], process_time() - begin[1], win.source)
+"""
+
+
+def first_without(name: str, pieces: int, cache: str, board: str, source: str, runs: int) -> dict[str, float]:
+    """Milliseconds from the first line of Python to an answer without a database, in processes of their own."""
+    times = []
+    for _ in range(runs):
+        command = [sys.executable, "-c", FIRST, str(pieces), cache, board]
+        *seconds, found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        if found != source:
+            raise ValueError(f"{board}: {found}, expected {source}")
+        times.append([float(text) * 1e3 for text in seconds])
+    elapsed, busy = (round(median(column), 1) for column in zip(*times, strict=True))
+    return {f"{name}_ms": elapsed, f"{name}_cpu_ms": busy}  # the second is what a busy machine does not change
+
+
+def without_database(runs: int, count: int) -> dict[str, Any]:
+    """What answers take without a database: estimates, parts of the four-piece game that are solved, and the cache."""
+    found: dict[str, Any] = {**first_without("first_estimate", ESTIMATED, "none", "0/0", "estimate", runs)}
+    with tempfile.TemporaryDirectory() as directory:
+        for board in PARTS:
+            cache = f"{directory}/{len(found)}"
+            part = part_of(Rules(), *Board.parse(board).masks)
+            begin, busy = perf_counter(), process_time()
+            with Advisor(cache=cache) as advisor:
+                advisor.win(board)
+                seconds, processor = perf_counter() - begin, process_time() - busy
+                after = [option.board for roll in advisor.analyse(board).rolls for option in roll.moves]
+                boards = [b for b in after if b.winner is None] * (count // len(after) + 1)
+                found[board] = {
+                    "positions": part.positions if part else 0,
+                    "solved_seconds": round(seconds, 3),
+                    "solved_cpu_seconds": round(processor, 3),
+                    "cache_bytes": sum(file.stat().st_size for file in Path(cache).glob("*/*")),
+                    "win_us": round(microseconds(advisor.win, boards), 2),
+                    "analyse_us": round(microseconds(advisor.analyse, boards), 2),
+                }
+            found[board] |= first_without("first_cached", 4, cache, board, "solved", runs)
+    with Advisor(Rules(ESTIMATED), limit=0) as advisor:
+        start = Board.start(advisor.rules)
+        found["estimate_win_us"] = round(microseconds(advisor.win, [start] * count), 2)
+        found["estimate_analyse_us"] = round(microseconds(advisor.analyse, [start] * count), 2)
+    return found
+
+
 def weights(path: str) -> dict[str, Any]:
     """What a database weighs, catalogue included, and what was measured when it was made."""
     with open_database(path) as db:
@@ -182,12 +243,15 @@ def main() -> None:
     parser.add_argument("values", nargs="?", help="the database as it was solved; without it only the estimators")
     parser.add_argument("--bits16", help="the same in 16 bits")
     parser.add_argument("--policy", help="its best moves")
+    parser.add_argument("--without-database", action="store_true", help="time answers without a database, too")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default 5)")
     parser.add_argument("--boards", type=int, default=2000, help="boards that are asked one by one (default 2000)")
     settings = parser.parse_args()
     near = 200_000  # IDs: a few blocks, and all blocks that their moves lead to
     report: dict[str, Any] = {"benchmark": "query", "hardware": hardware(), "targets": TARGETS}
     report["estimators"] = estimators(200_000, settings.runs)
+    if settings.without_database:
+        report["without_database"] = without_database(settings.runs, settings.boards)
     if settings.values is None:
         print(json.dumps(report, indent=2))
         return
