@@ -9,6 +9,9 @@
 
 Times are medians: of single calls for one answer, of whole runs for the first answer and for a million. Cold
 means that the database has just been opened and no block is decoded; the files are in the system's cache.
+
+The estimators of the package are timed too, on one thread: `wins_per_second` over random positions, in processor time,
+with each build of the kernel; `first_answer_ms` from importing `madn.estimator` in a new process to one value.
 """
 
 import argparse
@@ -28,7 +31,7 @@ from hardware import hardware
 from madn import Advisor, Board, Rules, open_database
 from madn._core import Game
 from madn.database import Database
-from madn.estimator import find_estimator
+from madn.estimator import DATA, NETWORKS, file_name, find_estimator, read_model
 from madn.parts import part_of
 
 TARGETS = {
@@ -37,6 +40,8 @@ TARGETS = {
     "analyse_us": 250,
     "first_answer_ms": 20,
     "win_many_per_second": 1_000_000,  # at least
+    "estimator_wins_per_second": 300_000,  # at least
+    "estimator_first_answer_ms": 300,
     "first_estimate_ms": 300,
     "first_cached_ms": 300,
 }
@@ -189,10 +194,53 @@ def weights(path: str) -> dict[str, Any]:
     return {**found, "bytes_per_position": round(info["bits_per_position"] / 8, 4)}
 
 
+FIRST = """
+from time import perf_counter, process_time
+began = perf_counter()
+from madn.estimator import find_estimator
+from madn.rules import Rules
+find_estimator(Rules({pieces})).win(1, 1)
+print((perf_counter() - began) * 1e3, process_time() * 1e3)
+"""
+
+
+def estimators(count: int, runs: int) -> dict[str, Any]:
+    """The models of the package: how many positions a second, single answers, the first answer, and their size."""
+    found: dict[str, Any] = {}
+    for pieces in (2, 3, 4):
+        rules = Rules(pieces)
+        estimator, path = find_estimator(rules), DATA / file_name(pieces)
+        if estimator is None:
+            continue
+        ids = np.random.default_rng(1).integers(0, rules.positions, count)
+        own, other = Game(rules).unrank_many(ids)
+        speed = {}
+        for build in NETWORKS:
+            network = read_model(path).network(rules, build)
+            times = []
+            for _ in range(runs):
+                begin = process_time()
+                network.wins(own, other)
+                times.append(process_time() - begin)
+            speed[build] = round(count / median(times))
+        boards = [Board.from_masks(int(a), int(b), rules) for a, b in zip(own[:2000], other[:2000], strict=True)]
+        new = [sys.executable, "-P", "-c", FIRST.format(pieces=pieces)]
+        first = [[float(ms) for ms in subprocess.check_output(new, text=True).split()] for _ in range(runs)]
+        found[str(pieces)] = {
+            "error": estimator.error,
+            "bytes": path.stat().st_size,
+            "wins_per_second": speed,
+            "win_us": round(microseconds(lambda board: estimator.win(*board.masks), boards), 2),  # noqa: B023
+            "first_answer_ms": round(median(wall for wall, _ in first), 1),
+            "first_answer_cpu_ms": round(median(cpu for _, cpu in first), 1),  # of the whole process
+        }
+    return found
+
+
 def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("values", nargs="?", help="the database as it was solved")
+    parser.add_argument("values", nargs="?", help="the database as it was solved; without it only the estimators")
     parser.add_argument("--bits16", help="the same in 16 bits")
     parser.add_argument("--policy", help="its best moves")
     parser.add_argument("--without-database", action="store_true", help="time answers without a database, too")
@@ -201,6 +249,7 @@ def main() -> None:
     settings = parser.parse_args()
     near = 200_000  # IDs: a few blocks, and all blocks that their moves lead to
     report: dict[str, Any] = {"benchmark": "query", "hardware": hardware(), "targets": TARGETS}
+    report["estimators"] = estimators(200_000, settings.runs)
     if settings.without_database:
         report["without_database"] = without_database(settings.runs, settings.boards)
     if settings.values is None:
