@@ -59,7 +59,14 @@ def served(*databases: str) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with served() as address:
+    with served("--pieces", "2") as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def estimated() -> Iterator[str]:
+    """A server for a game that is estimated before its endgames."""
+    with served("--pieces", "3") as address:
         yield address
 
 
@@ -501,6 +508,54 @@ def test_the_die_tumbles_unless_motion_is_unwanted(visit: Open) -> None:
         page.wait_for_function("() => document.getElementById('die').querySelector('.pip')")
         page.wait_for_selector("#choices button, #plies li")
         assert page.evaluate("window.tumbled") == seen
+
+
+def test_estimates_are_marked_and_endgames_become_exact(visit: Open, estimated: str) -> None:
+    page = visit(at=estimated)
+    shown(page, "0/0")
+    assert "exact in endgames, estimated before" in page.inner_text("#game")
+    assert re.fullmatch(r"Red wins about \d\d\.\d% of the time", page.inner_text("#win"))
+    assert page.inner_text("#source").startswith("An estimate: such numbers are off by 0.")
+    assert all(text.startswith("about ") for text in page.locator(".moves .win").all_inner_texts())
+    page.click("#language")
+    page.wait_for_function("() => document.getElementById('win').textContent.includes('etwa')")
+    assert page.inner_text("#source").startswith("Eine Schätzung: Solche Zahlen liegen um 0,")
+    page.click("#language")
+    page.fill("#text", "3,41,42/5,40,42")
+    page.press("#text", "Enter")
+    page.wait_for_function("() => document.getElementById('source').textContent.startsWith('Exact')")  # asks again
+    assert page.inner_text("#source") == "Exact: this endgame has been solved."
+    with madn.Advisor(madn.Rules(3)) as advisor:
+        assert f"{100 * advisor.win('3,41,42/5,40,42'):.2f}%" in page.inner_text("#win")
+    assert not any("about" in text for text in page.locator(".moves .win").all_inner_texts())
+
+
+@pytest.mark.parametrize("player", ["optimal", "estimate"])
+def test_a_game_with_estimates(player: str, visit: Open, estimated: str) -> None:
+    """From a late position to its end: what is estimated is marked, and the sums say that they are rough."""
+    page = visit("?board=30,41,42/31,41&rules=3,40", at=estimated)
+    shown(page, "30,41,42/31,41")
+    page.click("#play-tab")
+    page.select_option("#player", player)
+    assert "stimate" in page.inner_text("#about")
+    page.select_option("#from", "board")
+    page.click("#new button[type=submit]")
+    for _ in range(400):
+        page.wait_for_function(
+            "() => !document.getElementById('roll').disabled || !document.getElementById('summary').hidden"
+        )
+        if page.is_visible("#summary"):
+            break
+        page.click("#roll")
+        page.wait_for_function(
+            "() => document.querySelector('#choices button') || !document.getElementById('roll').disabled"
+            " || !document.getElementById('summary').hidden"
+        )
+        if page.locator("#choices button").count():
+            page.locator("#choices button").first.click()
+    assert page.is_visible("#summary")
+    rough = "roughly" in page.inner_text("#summary")
+    assert rough == ("about" in page.inner_text("#summary table"))
 
 
 def test_the_page_for_programs(visit: Open, address: str) -> None:

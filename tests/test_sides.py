@@ -9,7 +9,7 @@ from madn import Board, Rules
 from madn.solver.footprint import side_size
 from madn.solver.graph import components, finish_zones
 from madn.solver.sides import TERMINAL, Side
-from madn.solver.tables import column_groups, exit_classes, ring_size
+from madn.solver.tables import column_groups, exit_classes, exits_of_a_six, ring_size
 
 GAMES = [Rules(1, 8), Rules(2, 10), Rules(3, 8), Rules(4, 8), Rules(2, 40)]
 
@@ -136,6 +136,12 @@ def test_groups_cover_the_columns_and_the_ring_holds_what_is_in_reach(rules: Rul
         for states in exit_classes(side):
             window = ring_size(states, groups)
             assert all(states[end] - states[max(0, first - 6)] <= window for first, end in itertools.pairwise(groups))
+
+
+def test_a_six_leads_to_another_finish_zone_only_from_the_main_field() -> None:
+    for side in sides(Rules(3, 14)):
+        more = {f for f in side.moves.exits if f >= 0 and f.bit_count() > side.finish.bit_count()}
+        assert exits_of_a_six(side) - {TERMINAL} <= more
 
 
 @pytest.mark.parametrize("rules", GAMES, ids=str)

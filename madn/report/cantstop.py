@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from madn.games.cantstop import CantStop, Solution, solve
-from madn.report import Fact, Paper, published, same_digits
+from madn.report import Fact, Paper, Progress, published, quiet, same_digits
 
 PAPER = Paper("Can't Stop")
 OFFICIAL = CantStop(sides=6, shortest=3)
 
 
-def facts(full: bool) -> Iterator[Fact]:
+def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
     """Table 1 for (3,1) and (3,2), and the size of the official game; with `full` (3,3) as well, and Table 2."""
     numbers = published()["cantstop"]
     for name, printed in numbers["table_1"].items():
@@ -21,7 +21,7 @@ def facts(full: bool) -> Iterator[Fact]:
         yield PAPER.number(f"Table 1, ({name}): positions", printed["positions"], game.positions)
         if game.shortest == 3 and not full:
             continue
-        solution = solve(game)
+        solution = solve(game, progress=progress)
         yield _first_player(name, printed, solution)
         if game.shortest == 3:
             yield from _table_2(numbers["table_2_iterations_3_3"], solution)

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.games.pig import Pig, Solution, Strategy, best_response, duel, fewest_turns, solve
-from madn.report import Fact, Paper
+from madn.report import Fact, Paper, Progress, quiet
 
 PAPER = Paper("Pig")
 TARGET, FACES = 200, 6
 
 
-def facts(full: bool) -> Iterator[Fact]:
+def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
     """Every statement of the paper that can be computed, in its order."""
     yield from _classic(solve(Pig(TARGET, FACES)))
     yield from _exact(solve(Pig(TARGET, FACES, variant="exact")))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from madn.errors import InvalidBoardError
 from madn.games.pyramid import Action, Solution, State, Value, limit, solve, start, state_text
-from madn.report import Fact, Paper, published
+from madn.report import Fact, Paper, Progress, published, quiet
 
 PAPER = Paper("Fujita")
 TIERS_OF_COROLLARIES = 11
@@ -27,7 +27,7 @@ EXAMPLES: list[tuple[str, State, str, int | str]] = [
 ]
 
 
-def facts(full: bool) -> Iterator[Fact]:
+def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
     """All facts, with or without `full`: the whole of Table 1 takes seconds."""
     table = published()["pyramid"]["table_1"]
     printed_limits = list(table["limit_L"].values())

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 
 from madn.games.pig import WUBBEL, Solution, article_table, best_response, duel, solve
-from madn.report import Fact, Paper
+from madn.report import Fact, Paper, Progress, quiet
 
 PAPER = Paper("Wubbel")
 GOAL = WUBBEL.target
 EPS = 1e-8  # of the printed program
 
 
-def facts(full: bool) -> Iterator[Fact]:
+def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
     """Every statement of the article that can be computed, in its order."""
     solution = solve(WUBBEL)
     start = round(100 * solution.start, 6)

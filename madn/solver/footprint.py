@@ -162,9 +162,9 @@ def _packed(rules: Rules, room: int) -> int:
 
 
 def _slabs(rules: Rules, f: int, g: int) -> int:
-    """The columns of two strips in each component that the column player can move to."""
+    """The columns of two strips in each component that the column player can move to; one matrix where no 6 leads."""
     stride = max(class_sizes(rules, rules.pieces - f.bit_count())) + LANES
-    return sum(4 * side_size(rules, x) * stride for x in exits(rules, g))
+    return sum((4 if x.bit_count() > g.bit_count() else 2) * side_size(rules, x) * stride for x in exits(rules, g))
 
 
 def _row_windows(rules: Rules) -> int:

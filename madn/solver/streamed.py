@@ -31,7 +31,7 @@ from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling, checksum, slot_starts
-from madn.solver.tables import LANES, SweepTables
+from madn.solver.tables import LANES, SweepTables, exits_of_a_six
 
 
 class RowWindow:
@@ -62,16 +62,18 @@ class ColumnWindow:
     """The values that the column player's moves into one further finish zone lead to, for the rows of one strip.
 
     The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
-    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less.
+    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less. Where
+    no 6 leads, only values with the other side to move are needed: the others are not unpacked, and nobody reads them.
     """
 
-    def __init__(self, file: StripFile, stride: int, mirrored: bool) -> None:
-        self.file, self.tiling, self.mirrored = file, file.tiling, mirrored
+    def __init__(self, file: StripFile, stride: int, mirrored: bool, sixes: bool) -> None:
+        self.file, self.tiling, self.mirrored, self.sixes = file, file.tiling, mirrored, sixes
         size = self.tiling.rows.size
         self.start = np.arange(size, dtype=np.int64) * stride
-        self.slabs = [
-            (np.zeros(size * stride + LANES, file.dtype), np.zeros(size * stride + LANES, file.dtype)) for _ in range(2)
-        ]
+        self.slabs = []
+        for _ in range(2):
+            right = np.zeros(size * stride + LANES, file.dtype)
+            self.slabs.append((np.zeros_like(right) if sixes else right, right))
 
     def announce(self, strip: int) -> None:
         """Say that the columns of a strip will be loaded soon."""
@@ -87,13 +89,14 @@ class ColumnWindow:
         start = self.start - int(self.tiling.columns.class_start[strip])
         kept = range(strip, strip + 1)
         for c in self._strips(strip):
-            self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
+            self.tiling.unpack(c, self.file.read(c, kept), left if self.sixes else None, right, start, kept)
 
 
 def column_windows(rows: Side, columns: Side, files: Mapping[int, StripFile]) -> list[ColumnWindow]:
     """A window for every finish zone that the column player can move to."""
-    stride = int(np.diff(rows.class_start).max()) + LANES
-    return [ColumnWindow(files[zone], stride, rows.finish == columns.finish) for zone in columns.moves.exits]
+    stride, mirrored = int(np.diff(rows.class_start).max()) + LANES, rows.finish == columns.finish
+    sixes = exits_of_a_six(columns)
+    return [ColumnWindow(files[zone], stride, mirrored, zone in sixes) for zone in columns.moves.exits]
 
 
 class Resident(InMemory):

@@ -334,8 +334,18 @@ def ring_slots(side: Side, windows: Sequence[int]) -> list[Int64]:
 def ring_offsets(side: Side, slots: Sequence[Int64], ring: int) -> Int64:
     """Where in the ring the vector of each option is: in its first half after a 6, in its second half otherwise."""
     offset = option_offsets(side, slots[0], slots[1:])
-    again = np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], side.size), np.diff(side.moves.first))
-    return (offset + np.where(again, 0, ring)) * LANES
+    return (offset + np.where(options_of_a_six(side), 0, ring)) * LANES
+
+
+def options_of_a_six(side: Side) -> NDArray[np.bool_]:
+    """For each option whether the same side rolls again after it."""
+    return np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], side.size), np.diff(side.moves.first))
+
+
+def exits_of_a_six(side: Side) -> set[int]:
+    """The finish zones that a side can move to and roll again; a step inside the zone is shorter than 6."""
+    kinds = np.unique(side.moves.kind[options_of_a_six(side)])
+    return {side.moves.exits[kind - 1] for kind in kinds.tolist() if kind}
 
 
 def joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:

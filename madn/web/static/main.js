@@ -6,7 +6,7 @@ import { smallDie } from "./dice.js";
 import { moveButtons } from "./moves.js";
 import { Play } from "./play.js";
 import { after, finished, HOUSE_RULES, Impossible, opponent, put, read, rulesText, startingPosition, write } from "./position.js";
-import { chance, percent, say, switchLanguage, translate, whole } from "./words.js";
+import { chance, points, say, switchLanguage, translate, whole } from "./words.js";
 
 const get = (id) => document.getElementById(id);
 const SOON = 1500; // milliseconds until a position that is being solved is asked about again
@@ -179,7 +179,7 @@ class Table {
 }
 
 function sourceText({ source, error, final }) {
-  if (source === "estimate") return final ? say("sourceEstimate", { error: percent(error) }) : say("sourceSoon");
+  if (source === "estimate") return final ? say("sourceEstimate", { error: points(error) }) : say("sourceSoon");
   return say(source === "solved" ? "sourceSolved" : "sourceDatabase");
 }
 

@@ -9,7 +9,7 @@ export function moveText(move) {
 
 export function costText({ loss, exact }) {
   if (loss === null) return "";
-  return loss === 0 ? say("best") : `${exact ? "" : "≈ "}−${percent(loss, exact ? 2 : 1)}`;
+  return loss === 0 ? say("best") : `−${percent(loss, exact ? 2 : 1)}`;
 }
 
 function part(name, text) {
@@ -32,6 +32,7 @@ export function moveButtons(moves, { play, look, hints = true }) {
     if (move.captures) button.append(part("captures", say("captures")));
     let label = moveText(move) + (move.captures ? `, ${say("captures")}` : "");
     if (hints && move.win !== null) {
+      button.classList.toggle("estimate", !move.exact);
       button.append(part("win", chance(move.win, move.exact)), part(move.loss ? "cost" : "cost best", costText(move)));
       label = say("playMove", { move: label, win: chance(move.win, move.exact), cost: chance(move.loss, move.exact) });
     }

@@ -17,7 +17,7 @@ const WORDS = {
     about: "about {win}",
     sourceDatabase: "Exact.",
     sourceSolved: "Exact: this endgame has been solved.",
-    sourceEstimate: "An estimate: such numbers are off by {error} (root mean square).",
+    sourceEstimate: "An estimate: such numbers are off by {error} percentage points (root mean square).",
     sourceSoon: "An estimate; this endgame is being solved …",
     rulesOf: "{pieces} pieces, {squares} squares",
     rulesOf1: "1 piece, {squares} squares",
@@ -129,7 +129,7 @@ const WORDS = {
     about: "etwa {win}",
     sourceDatabase: "Genau.",
     sourceSolved: "Genau: Dieses Endspiel ist gelöst.",
-    sourceEstimate: "Eine Schätzung: Solche Zahlen liegen um {error} daneben (quadratisches Mittel).",
+    sourceEstimate: "Eine Schätzung: Solche Zahlen liegen um {error} Prozentpunkte daneben (quadratisches Mittel).",
     sourceSoon: "Eine Schätzung; dieses Endspiel wird gerade gelöst …",
     rulesOf: "{pieces} Figuren, {squares} Felder",
     rulesOf1: "1 Figur, {squares} Felder",
@@ -274,6 +274,10 @@ export function chance(value, exact, form = percent) {
 export function signedPercent(value, digits = 2) {
   const shape = { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "exceptZero" };
   return new Intl.NumberFormat(language, shape).format(value);
+}
+
+export function points(value) {
+  return new Intl.NumberFormat(language, { maximumSignificantDigits: 2 }).format(100 * value);
 }
 
 export function whole(value) {
