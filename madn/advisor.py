@@ -401,7 +401,8 @@ class Advisor:
         only = "" if part.zones == (0, 0) else f" --for {board}"
         home = data_directory()
         out = "DIR" if home is None else home / "NAME"
-        return f"madn solve {self.rules.options}{only} --scratch WORK --out {out}", part.positions
+        rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # goes without saying
+        return f"madn solve {rules}{only} --scratch WORK --out {out}", part.positions
 
     def way_on(self, board: Board | str) -> str:
         """What would give an exact answer about a board, in one sentence."""
