@@ -7,7 +7,10 @@ For the thesis' algorithm: sweeps until no value changes by more than 1e-6. For 
 component takes to a residual of 1e-6 with 32-bit values, and the position updates of all sweeps, which is what counts
 there: components differ in size, and in the smaller ones tiles that have settled are left alone. Guesses are fitted to
 the game with one piece less, as one would have it; for one piece to the game itself. "Solved, to two digits" is no
-guess but a bound for all of them.
+guess but a bound for all of them. "Estimator" are the values of `madn.estimator` for the game itself. `guess_seconds`
+is the processor time of computing the guesses, which is part of what they cost.
+
+    python benchmarks/startvalues.py --pieces 3 --for 0,42/0,42    only what a position can lead to
 """
 
 import argparse
@@ -16,6 +19,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -27,6 +31,7 @@ from hardware import hardware
 from madn import Rules
 from madn._core import Game
 from madn.cli.output import columns
+from madn.estimator import Estimator, find_estimator
 from madn.solver import make_plan, solve
 from madn.solver.components import InMemory, Matrices
 from madn.solver.convergence import Convergence
@@ -74,7 +79,7 @@ def _race_terms(own: Distances, other: Distances) -> Wins:
     return np.stack([lead, np.abs(lead) * lead, lead**3, 1 / left], 1)
 
 
-def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:
+def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | Estimator | None]]:
     """What one would begin with, without the solution of this game."""
     smaller = replace(rules, pieces=max(1, rules.pieces - 1))
     wins = np.empty(smaller.positions)
@@ -84,6 +89,7 @@ def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | None]]:
     yield "polynomial", by_ratio(polynomial)
     yield "its symmetrical part", by_ratio(balanced(polynomial))
     yield "race", by_race(smaller, wins)
+    yield "estimator", find_estimator(rules)
 
 
 def fill(component: InMemory, guess: Guess) -> None:
@@ -100,17 +106,32 @@ def fill(component: InMemory, guess: Guess) -> None:
     restore(component)
 
 
+def fill_estimated(component: InMemory, estimator: Estimator) -> None:
+    """Put the values of an estimator into the matrices of a component: antisymmetric where that is mirrored."""
+    rows, columns, m = component.rows, component.columns, component.values
+    unit, zone = component.representation.unit, np.uint64(rows.rules.squares)
+    mine, theirs = (side.masks | np.uint64(side.finish) << zone for side in (rows, columns))
+    for a in range(rows.size):
+        first, begin = int(m.first[a]), int(m.start[a])
+        places = first + np.flatnonzero(columns.masks[first:] & rows.facing[a] == 0)
+        others = theirs[places]
+        own = np.full(len(others), mine[a], np.uint64)
+        m.L[begin + places] = np.rint((estimator.wins(own, others) - 0.5) * unit)
+        m.R[begin + places] = np.rint((0.5 - estimator.wins(others, own)) * unit)
+    restore(component)
+
+
 def restore(component: InMemory) -> None:
     for strip in range(component.strips):
         component.sweeper.restore(strip)
 
 
-def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict[str, Any]:
+def tiles(rules: Rules, guess: Guess | Estimator | str | None, threads: int, board: str | None) -> dict[str, Any]:
     """Solve component after component, each from a guess."""
-    plan = replace(make_plan(rules, tolerance=1e-6, threads=threads), representation=FIXED32)
+    plan = replace(make_plan(rules, tolerance=1e-6, threads=threads, board=board), representation=FIXED32)
     sides = {f: Side(rules, f) for pair in plan.pairs for f in pair}
     solved: dict[tuple[int, int], Matrices] = {}
-    most = updates = 0
+    most, updates, seconds = 0, 0, 0.0
     for f, g in plan.pairs:
         component = InMemory(sides[f], sides[g], plan.representation, solved, threads)
         if guess == SOLVED:
@@ -122,33 +143,40 @@ def tiles(rules: Rules, guess: Guess | str | None, threads: int) -> dict[str, An
             rounded.values.L[:], rounded.values.R[:] = component.values.L, component.values.R
             component = rounded
             restore(component)
+        began = process_time()
+        if isinstance(guess, Estimator):
+            fill_estimated(component, guess)
         elif callable(guess):
             fill(component, guess)
+        seconds += process_time() - began
         convergence = Convergence(component, plan)
         list(convergence.run())
         most, updates = max(most, convergence.sweeps), updates + convergence.updates
         solved |= component.matrices(both=False)
-    return {"sweeps": most, "updates": updates}
+    return {"sweeps": most, "updates": updates, "guess_seconds": round(seconds, 2)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pieces", type=int, default=3, help="the largest game")
     parser.add_argument("--threads", type=int, default=2, help="for method tiles")
+    parser.add_argument("--for", dest="board", help="only what this position of the largest game can lead to")
     arguments = parser.parse_args()
     found = []
     for rules in CASES:
-        if rules.pieces > arguments.pieces:
+        if rules.pieces > arguments.pieces or (arguments.board and rules != Rules(arguments.pieces)):
             continue
         for name, guess in [*guesses(rules, arguments.threads), (SOLVED, SOLVED)]:
-            row = {"pieces": rules.pieces, "squares": rules.squares, "start": name}
-            if rules.pieces <= THESIS_UP_TO and guess != SOLVED:
+            if name == "estimator" and guess is None:
+                continue  # there is none for this game
+            row: dict[str, Any] = {"pieces": rules.pieces, "squares": rules.squares, "start": name}
+            if rules.pieces <= THESIS_UP_TO and guess != SOLVED and not isinstance(guess, Estimator):
                 x = guessed(rules, guess if callable(guess) else by_ratio(np.array([0.5])))
                 row["thesis_sweeps"] = len(sweeps(rules, x))
-            row |= tiles(rules, guess, arguments.threads)
+            row |= tiles(rules, guess, arguments.threads, arguments.board)
             found.append(row)
             print(row, file=sys.stderr)
-    heads = ["pieces", "squares", "start", "thesis_sweeps", "sweeps", "updates"]
+    heads = ["pieces", "squares", "start", "thesis_sweeps", "sweeps", "updates", "guess_seconds"]
     print(columns([heads, *([str(row.get(head, "")) for head in heads] for row in found)]), file=sys.stderr)
     print(json.dumps({"hardware": hardware(), "rows": found}, indent=2))
 

@@ -153,7 +153,7 @@ def _check_sums(rows, first_bias, second, second_bias, last, last_bias, curve, a
     most = (np.abs(second.astype(np.int64)).sum(axis=1) * ONE + np.abs(second_bias.astype(np.int64))).max()
     if most >= 2 ** 31:
         raise ValueError(f"the second layer can reach {most}, more than 32 bits hold")
-    most = max(map(abs, map(int, last_bias)))
+    most = max(int(np.max(last_bias)), -int(np.min(last_bias)))
     if most >= 2 ** 61:
         raise ValueError(f"the last layer can reach {most}, more than 62 bits hold")
     if (np.diff(curve.astype(np.int64)) < 0).any() or int(curve.max()) > <int64_t>1 << WIN_BITS:

@@ -50,7 +50,7 @@ class Settings:
     """How a network is fitted: positions seen in all, the highest rate, and a seed."""
 
     seen: int
-    rate: float = 0.004
+    rate: float = 0.002
     seed: int = 0
     batch: int = BATCH
     threads: int = 1

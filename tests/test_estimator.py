@@ -23,6 +23,7 @@ from madn.estimator import NETWORKS, SECOND, Estimator, Model, Shape, find_estim
 from madn.fitting import curve
 from madn.ranking import unrank
 
+DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "estimator.md"
 HOUSE = [dict(zip(("three_rolls", "no_jumping", "must_capture"), on, strict=True)) for on in product((0, 1), repeat=3)]
 GAMES = [Rules(pieces, **{name: bool(on) for name, on in house.items()}) for pieces in (2, 3) for house in HOUSE]
 
@@ -232,13 +233,26 @@ def test_all_models_together_are_small() -> None:
 
 
 def test_a_model_says_how_it_was_made() -> None:
+    house = ("three-rolls", "no-jumping", "must-capture")
     for pieces in (2, 3):
         model = read_model(str(resources.files("madn") / "data" / f"estimator-{pieces}.madn"))
         assert model.made["command"].startswith("tools/estimator fit")
         assert all(len(source["sha256"]) == 64 for source in model.made["data"])
         for found in model.made["figures"]:
-            key = next(key for key in range(8) if rules_of(key, model.shape).options == found["rules"])
+            key = sum(1 << bit for bit, name in enumerate(house) if f"--{name}" in found["rules"].split())
             assert found["error"] < 1.1 * model.shape.errors[key]
+
+
+@pytest.mark.skipif(not DOCUMENT.exists(), reason="there are no documents here")
+def test_the_errors_are_those_of_the_document() -> None:
+    text = DOCUMENT.read_text(encoding="utf-8")
+    for pieces in (2, 3):
+        model = read_model(str(resources.files("madn") / "data" / f"estimator-{pieces}.madn"))
+        for found in model.made["figures"]:
+            words = [word for word in found["rules"].split() if word.startswith("--")]
+            name = " ".join(word for word in words if word not in ("--pieces", "--squares")) or "printed"
+            rows = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
+            assert any(f" {found['error']:.4f} " in row for row in rows), (pieces, found["rules"])
 
 
 def test_an_estimator_names_its_game() -> None:
@@ -250,9 +264,9 @@ def test_an_estimator_names_its_game() -> None:
 
 def test_the_first_estimate_is_there_at_once() -> None:
     code = (
-        "import time; t = time.perf_counter()\n"
+        "import time\n"
         "from madn.estimator import find_estimator; from madn.rules import Rules\n"
-        "find_estimator(Rules(3)).win(1, 1); print(time.perf_counter() - t)"
+        "find_estimator(Rules(3)).win(1, 1); print(time.process_time())"
     )
     times = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(3)]
-    assert min(times) < 0.5
+    assert min(times) < 0.5  # seconds of processor time: others may be busy

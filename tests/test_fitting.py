@@ -128,7 +128,7 @@ def test_the_program_makes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture
     run = runpy.run_path(str(TOOL))["main"]
     run(["games", db, games, "--games", "200", "--keep", "0.5", "--seed", "1"])
     assert "positions of 2 pieces, 10 squares, must capture" in capsys.readouterr().out
-    run(["fit", model, uniform, games, "--first", "32", "--seen", "4e5", "--weights", f"{model}.npy"])
+    run(["fit", model, uniform, games, "--first", "32", "--seen", "4e5", "--weights", f"{model}.kept.npy"])
     printed = capsys.readouterr().out
     assert "first third of the way" in printed
     made = read_model(model)
@@ -144,3 +144,9 @@ def test_the_program_makes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture
     run(["loss", model, db, "--games", "200"])
     assert '"loss": 0.0' in capsys.readouterr().out
     run(["games", db, games, "--games", "50", "--model", model])
+    capsys.readouterr()
+    run(["show", model])
+    assert "| --must-capture | 0.0" in capsys.readouterr().out
+    run(["make", model, db, uniform, "--first", "32", "--seen", "2e5", "--games", "60", "--keep", "0.5"])
+    assert read_model(model).made["begin"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "games", "model", "model.kept.npy", "uniform"]

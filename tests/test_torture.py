@@ -20,7 +20,7 @@ TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 SEED = 1
 RECORDED = pytest.mark.skipif(not report.RESULTS.exists(), reason="no run of torture is recorded yet")
-CASES = {"kills": 2, "unfinished": 4, "published": 12, "races": 4, "forged": 10, "clients": 1, "numbers": 4}
+CASES = {"kills": 2, "unfinished": 4, "published": 12, "cache": 4, "races": 4, "forged": 10, "clients": 1, "numbers": 4}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="forks and signals are for Unix")

@@ -3,6 +3,7 @@
 import hashlib
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from test_store import Noise
 from madn._core import Game
 from madn.board import Board
 from madn.rules import Rules
-from madn.store import verify_database, write_database
+from madn.store import verify, verify_database, write_database
 from madn.store.catalogue_writer import write_sums
 from madn.store.reader import open_reader
 from madn.store.records import BlockFile
@@ -211,3 +212,23 @@ def test_the_plain_solution_is_a_fixed_point() -> None:
 
     ids = np.arange(TINY.positions)
     assert np.abs(recomputed(ids, wins, TINY) - wins(ids)).max() < 1e-14
+
+
+def test_a_database_that_was_replaced_by_one_with_its_number_is_looked_at_again(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file system may give the number of a directory that was removed to the next one."""
+    looked: list[Path] = []
+    verified = verify._verified
+
+    def replaced_meanwhile(directory: Path, *args: Any) -> verify.Report:
+        looked.append(directory)
+        if len(looked) > 1:
+            return verified(directory, *args)
+        directory.rename(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere").rename(directory)  # another database, with the same number
+        return verify.Report(damaged=["half of this one, half of that"])
+
+    monkeypatch.setattr(verify, "_verified", replaced_meanwhile)
+    assert verify_database(database).ok
+    assert len(looked) == 2

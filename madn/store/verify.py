@@ -80,13 +80,13 @@ def verify_database(
     return report
 
 
-def _identity(directory: Path) -> tuple[int, int] | None:
-    """Which directory is at a path."""
+def _identity(directory: Path) -> tuple[int, int, int] | None:
+    """Which directory is at a path, and when it came there: the number of one that was removed may be taken again."""
     try:
         status = os.stat(directory)
     except OSError:
         return None
-    return status.st_dev, status.st_ino
+    return status.st_dev, status.st_ino, status.st_ctime_ns
 
 
 def check_catalogue(directory: Path) -> None:

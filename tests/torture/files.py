@@ -42,7 +42,7 @@ def unfinished(case: Case) -> None:
         case.count("nothing was left")
         return
     for _ in range(1 if case.rng.random() < 0.8 else 2):
-        _damage_one(case, files)
+        damage_one(case, files)
     args = right.now(case.directory)
     case.log("madn " + " ".join(args))
     ended = judged(start(case, "madn " + " ".join(args), lambda: impatient_main(args)).end())
@@ -61,7 +61,7 @@ def _empty(directory: Path) -> None:
     directory.mkdir()
 
 
-def _damage_one(case: Case, files: list[Path]) -> None:
+def damage_one(case: Case, files: list[Path]) -> None:
     """Damage one file: first a kind of file is chosen, so that the few small ones have their share."""
     kinds: dict[str, list[Path]] = {}
     for path in files:
@@ -95,7 +95,7 @@ def published(case: Case) -> None:
     shutil.copytree(original, directory)
     files = sorted(directory.iterdir())
     for _ in range(1 if case.rng.random() < 0.8 else 2):
-        _damage_one(case, files)
+        damage_one(case, files)
     same = _bytes_of(directory) == _bytes_of(original)
     if name == "cantstop":
         _ask_cantstop(case, original)

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 
+from torture.cache import cache
 from torture.case import Group
 from torture.clients import clients
 from torture.files import published, unfinished
@@ -16,6 +17,9 @@ GROUPS = {
         Group("kills", "signals at random moments, wrong commands in between, then the right command", kills, 2.0),
         Group("unfinished", "damage to scratch, part databases, journals and checkpoints, then going on", unfinished),
         Group("published", "damage to catalogues, block files and SHA256SUMS, then every question", published),
+        Group(
+            "cache", "damage to the cache of solved parts, killed and competing processes, then every question", cache
+        ),
         Group("races", "close, replace and fork while others read; two solvers at one place", races),
         Group("forged", "made-up catalogues and frames against every command, Python and the server", forged, 1.5),
         Group("clients", "slow, silent and hostile HTTP clients beside an honest one", clients),
