@@ -1,9 +1,11 @@
-"""Whole games between two compiled players. Game g of a seed is always the same game, on any thread."""
+"""Whole games between two players, compiled or asked. Game g of a seed is always the same game, on any thread."""
+
+import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int64_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
 
-from madn._core cimport MAX_CHOICES, GameTables, OwnMove, finished, is_position
+from madn._core cimport MAX_CHOICES, Game, GameTables, OwnMove, encode, finished, is_position, legal_options
 from madn._machine cimport checked_threads
 from madn._players cimport Chooser, CompiledPlayer, choices
 
@@ -86,3 +88,131 @@ def play_one(CompiledPlayer first not None, CompiledPlayer second not None, uint
         ply(&play, players)
         plies.append((play.roll, play.move.start if play.move.end >= 0 else -1, play.move.end))
     return plies
+
+
+cdef struct Walk:        # a game, at a decision of a player that is asked, or over
+    Play play
+    OwnMove moves[MAX_CHOICES]
+    int options
+    uint32_t legal
+    int64_t plies
+
+
+cdef void walk_on(Walk* walk, const GameTables* game, const Chooser** players) noexcept nogil:
+    """Play on to the next decision of a player that is NULL, or to the end."""
+    cdef Play* play = &walk.play
+    cdef uint64_t other
+    while not play.over:
+        walk.plies += 1
+        walk.options = roll_die(play, game, walk.moves)
+        other = play.sides[1 - play.turn]
+        walk.legal = legal_options(game, walk.moves, walk.options, other)
+        if players[play.turn] == NULL and walk.legal & (walk.legal - 1):
+            return
+        if walk.legal == 0:
+            make_move(play, game, NULL)
+        elif players[play.turn] == NULL:
+            make_move(play, game, &walk.moves[one_of(play, walk.legal)])
+        else:
+            make_move(play, game, &walk.moves[one_of(play, choices(players[play.turn], other, play.roll, walk.moves,
+                                                                   walk.options))])
+
+
+cdef class Games:
+    """The games begin..end-1 of a seed, from an open board, all at once; a player that is None is asked.
+
+    Call `advance`, find the moves for the decisions that it returns, give them to `choose`, and so on until there are
+    none left. The games are those of `play_many`.
+    """
+
+    cdef Game game
+    cdef CompiledPlayer first, second
+    cdef Walk* walks
+    cdef object memory               # which the walks lie in
+    cdef Py_ssize_t size
+    cdef readonly Py_ssize_t open    # games that wait for a decision, or have not begun
+    cdef int64_t[::1] order          # their places, ascending
+    cdef bint waiting                # for moves
+
+    def __cinit__(self, Game game not None, CompiledPlayer first, CompiledPlayer second, uint64_t own, uint64_t other,
+                  uint64_t seed, int64_t begin, int64_t end):
+        for player in (first, second):
+            if player is not None and player.game.rules != game.rules:
+                raise ValueError(f"a player is for {player.game.rules}, not for {game.rules}")
+        if not is_position(&game.tables, own, other) or finished(&game.tables, own) or finished(&game.tables, other):
+            raise ValueError(f"{own:#x}, {other:#x}: not a position of an open game")
+        if not 0 <= begin <= end <= LAST or end - begin > AT_ONCE:
+            raise ValueError(f"games {begin} to {end} in one object")
+        self.game, self.first, self.second = game, first, second
+        self.size = self.open = end - begin
+        memory = np.zeros(self.size * sizeof(Walk) + 1, np.uint8)
+        cdef unsigned char[::1] bytes_of = memory
+        self.memory, self.walks = memory, <Walk*>&bytes_of[0]
+        self.order = np.arange(self.size, dtype=np.int64)
+        cdef Py_ssize_t i
+        for i in range(self.size):
+            begin_game(&self.walks[i].play, own, other, seed, begin + i)
+
+    def advance(self, int threads):
+        """Play on to the next decisions: position IDs, rolls, and which player is asked (0 or 1); none at the end."""
+        threads = checked_threads(threads)
+        if self.waiting:
+            raise ValueError("the moves that were asked for have not been given")
+        cdef const GameTables* game = &self.game.tables
+        cdef const Chooser* players[2]
+        players[0] = NULL if self.first is None else &self.first.chooser
+        players[1] = NULL if self.second is None else &self.second.chooser
+        cdef const Chooser** pair = players
+        cdef int64_t[::1] order = self.order
+        cdef Py_ssize_t i, count = 0
+        for i in prange(self.open, num_threads=threads, schedule="dynamic", chunksize=BLOCK, nogil=True):
+            walk_on(&self.walks[order[i]], game, pair)
+        for i in range(self.open):
+            if not self.walks[order[i]].play.over:
+                order[count] = order[i]
+                count += 1
+        ids, rolls, sides = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int8)
+        cdef int64_t[::1] out_ids = ids, out_rolls = rolls
+        cdef int8_t[::1] out_sides = sides
+        cdef Play* play
+        for i in range(count):
+            play = &self.walks[order[i]].play
+            out_ids[i] = encode(game, play.sides[play.turn], play.sides[1 - play.turn])
+            out_rolls[i], out_sides[i] = play.roll, <int8_t>play.turn
+        self.open, self.waiting = count, count > 0
+        return ids, rolls, sides
+
+    def choose(self, const int8_t[::1] starts not None):
+        """Make the moves that start from these squares, -1 for the box; ValueError if one is not legal."""
+        cdef const GameTables* game = &self.game.tables
+        cdef Py_ssize_t i
+        cdef int k
+        cdef Walk* walk
+        if not self.waiting or starts.shape[0] != self.open:
+            raise ValueError(f"{starts.shape[0]} moves, expected {self.open if self.waiting else 0}")
+        for i in range(self.open):
+            walk = &self.walks[self.order[i]]
+            for k in range(walk.options):
+                if walk.legal >> k & 1 and walk.moves[k].start == starts[i]:
+                    break
+            else:
+                raise ValueError(f"decision {i}: no legal move starts from {starts[i]}")
+        for i in range(self.open):
+            walk = &self.walks[self.order[i]]
+            k = 0
+            while not walk.legal >> k & 1 or walk.moves[k].start != starts[i]:
+                k += 1
+            make_move(&walk.play, game, &walk.moves[k])
+        self.waiting = False
+
+    @property
+    def counted(self):
+        """How many games the first player won, and how many plies were played; when all games are over."""
+        cdef Py_ssize_t i
+        cdef int64_t wins = 0, plies = 0
+        if self.waiting or self.open:
+            raise ValueError(f"{self.open} games are not over")
+        for i in range(self.size):
+            wins += self.walks[i].play.turn == 0
+            plies += self.walks[i].plies
+        return wins, plies

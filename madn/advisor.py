@@ -24,6 +24,7 @@ from madn.board import STANDARD, Board, Move, as_board, checked_roll
 from madn.database import (
     DATABASE,
     ESTIMATE,
+    MOVES,
     SOLVED,
     Analysis,
     BestMoveDatabase,
@@ -31,10 +32,12 @@ from madn.database import (
     Engine,
     MoveValue,
     analysis,
+    best_moves_of,
     ids_of,
     move_of,
     move_values,
     open_database,
+    rolls_of,
     unchecked_board,
 )
 from madn.errors import (
@@ -304,6 +307,16 @@ class Advisor:
             wins[at] = asked.answer
         return wins
 
+    def best_moves(self, boards: Sequence[Board | str] | NDArray[Any], rolls: Any) -> NDArray[np.void]:
+        """The best moves of many positions with a roll for each or one for all, as `Database.best_moves` gives them."""
+        ids = ids_of(boards, self.rules, HOLDER)
+        dice = rolls_of(rolls, len(ids))
+        moves = np.empty(len(ids), MOVES)
+        for at, board in self._groups(ids):
+            question = partial(best_moves_of, ids=ids[at], rolls=dice[at], rules=self.rules)
+            moves[at] = self.ask(board, question).answer
+        return moves
+
     def exact_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.bool_]:
         """Which of the numbers that `win_many` gives are exact."""
         ids = ids_of(boards, self.rules, HOLDER)
@@ -314,14 +327,17 @@ class Advisor:
 
     def _ask_many(self, ids: NDArray[np.int64], most: int) -> Iterator[tuple[NDArray[np.intp], Asked]]:
         """Where positions with the same finish zones are among these, and the values of at most so many of them."""
-        game, S, P = game_of(self.rules), np.uint64(self.rules.squares), np.uint64(self.rules.pieces)
-        own, other = game.unrank_many(ids)
+        for at, board in self._groups(ids):
+            yield at, self.ask(board, partial(_win_many, ids=ids[at[:most]]))
+
+    def _groups(self, ids: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.intp], Board]]:
+        """Where positions with the same finish zones are among these, and one of them."""
+        S, P = np.uint64(self.rules.squares), np.uint64(self.rules.pieces)
+        own, other = game_of(self.rules).unrank_many(ids)
         pairs, group = np.unique(own >> S << P | other >> S, return_inverse=True)
         for number in range(len(pairs)):
             at = np.flatnonzero(group == number)
-            question = partial(_win_many, ids=ids[at[:most]])
-            first = unchecked_board(int(own[at[0]]), int(other[at[0]]), self.rules)
-            yield at, self.ask(first, question)
+            yield at, unchecked_board(int(own[at[0]]), int(other[at[0]]), self.rules)
 
     def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
         """Put a question about a board of this game to the first who can answer it.
@@ -385,7 +401,8 @@ class Advisor:
         only = "" if part.zones == (0, 0) else f" --for {board}"
         home = data_directory()
         out = "DIR" if home is None else home / "NAME"
-        return f"madn solve {self.rules.options}{only} --scratch WORK --out {out}", part.positions
+        rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # goes without saying
+        return f"madn solve {rules}{only} --scratch WORK --out {out}", part.positions
 
     def way_on(self, board: Board | str) -> str:
         """What would give an exact answer about a board, in one sentence."""

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Self, SupportsIndex, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, Protocol, Self, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -290,18 +290,9 @@ class Database(Generic[Win]):
         has -1 for both squares. The moves are those of `best_move`.
         """
         ids = self._ids(boards)
-        dice = self._rolls(rolls, len(ids))
+        dice = rolls_of(rolls, len(ids))
         self._reader.check_open()
-        moves = np.empty(len(ids), MOVES)
-        for begin in range(0, len(ids), AT_ONCE):
-            some = slice(begin, begin + AT_ONCE)
-            start, end, captures = self.engine.best_moves(ids[some], dice[some])
-            if (over := np.flatnonzero(end < -1)).size:
-                at = begin + int(over[0])
-                board = unchecked_board(*self.engine.game.unrank(ids[at]), self.rules)
-                raise IllegalMoveError(f"position {at}: board '{board}': the game is over, there are no moves")
-            moves["start"][some], moves["end"][some], moves["captures"][some] = start, end, captures
-        return moves
+        return best_moves_of(self, ids, dice, self.rules)
 
     def info(self) -> dict[str, Any]:
         """What is in the database and where it comes from, ready for JSON; compares the catalogue with its digest."""
@@ -331,20 +322,6 @@ class Database(Generic[Win]):
     def _ids(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.int64]:
         return ids_of(boards, self.rules, self._holder)
 
-    def _rolls(self, rolls: object, count: int) -> NDArray[np.int64]:
-        """A roll for each of so many positions; IllegalMoveError names the first that is none."""
-        given = np.asarray(rolls)
-        if given.ndim == 0:
-            return np.full(count, checked_roll(given[()]), np.int64)
-        if given.dtype.kind not in "iu" and given.size:
-            raise IllegalMoveError(f"rolls are whole numbers from 1 to {ROLLS[-1]}, not an array of {given.dtype}")
-        if given.shape != (count,):
-            raise IllegalMoveError(f"expected {count} rolls, one for each position, found an array of {given.shape}")
-        wrong = np.flatnonzero((given < ROLLS[0]) | (given > ROLLS[-1]))
-        if wrong.size:
-            raise IllegalMoveError(f"position {wrong[0]}: a roll is 1 to {ROLLS[-1]}, not {given[wrong[0]]}")
-        return given.astype(np.int64)
-
     def _compression(self, positions: int, size: int) -> dict[str, Any]:
         """Bits and what compressing has measured: `decisions` of a policy, losses of rounded values."""
         runs = self._catalogue.provenance.get("compressed")
@@ -373,6 +350,43 @@ def ids_of(
         at = int(np.argmax(wrong))
         raise InvalidBoardError(f"position {at}: ID {boards[at]} is outside 0 to {positions - 1}")
     return boards.astype(np.int64)
+
+
+def rolls_of(rolls: object, count: int) -> NDArray[np.int64]:
+    """A roll for each of so many positions; IllegalMoveError names the first that is none."""
+    given = np.asarray(rolls)
+    if given.ndim == 0:
+        return np.full(count, checked_roll(given[()]), np.int64)
+    if given.dtype.kind not in "iu" and given.size:
+        raise IllegalMoveError(f"rolls are whole numbers from 1 to {ROLLS[-1]}, not an array of {given.dtype}")
+    if given.shape != (count,):
+        raise IllegalMoveError(f"expected {count} rolls, one for each position, found an array of {given.shape}")
+    wrong = np.flatnonzero((given < ROLLS[0]) | (given > ROLLS[-1]))
+    if wrong.size:
+        raise IllegalMoveError(f"position {wrong[0]}: a roll is 1 to {ROLLS[-1]}, not {given[wrong[0]]}")
+    return given.astype(np.int64)
+
+
+class Engined(Protocol):
+    """Whatever answers with an engine."""
+
+    @property
+    def engine(self) -> Engine:
+        """The engine."""
+
+
+def best_moves_of(values: Engined, ids: NDArray[np.int64], rolls: NDArray[np.int64], rules: Rules) -> NDArray[np.void]:
+    """The best moves of position IDs, each with its roll; IllegalMoveError names the first game that is over."""
+    moves = np.empty(len(ids), MOVES)
+    for begin in range(0, len(ids), AT_ONCE):
+        some = slice(begin, begin + AT_ONCE)
+        start, end, captures = values.engine.best_moves(ids[some], rolls[some])
+        if (over := np.flatnonzero(end < -1)).size:
+            at = begin + int(over[0])
+            board = unchecked_board(*values.engine.game.unrank(ids[at]), rules)
+            raise IllegalMoveError(f"position {at}: board '{board}': the game is over, there are no moves")
+        moves["start"][some], moves["end"][some], moves["captures"][some] = start, end, captures
+    return moves
 
 
 def move_values(options: list[Option], rules: Rules, source: str, error: float | None) -> tuple[MoveValue[Any], ...]:

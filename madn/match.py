@@ -180,18 +180,53 @@ def simulate(
     if start.winner is not None:
         raise InvalidPlayerError(f"board '{start}': the game is over, there is nothing to play")
     one, two = (compiled(player, start.rules, start) for player in (first, second))
-    threads, step = chosen_threads(threads), SLICE if one and two else 1
+    asked = [None if fast else _asked_at_once(player, start) for player, fast in ((first, one), (second, two))]
+    at_once = all(fast or ask for fast, ask in zip((one, two), asked, strict=True))
+    threads, step = chosen_threads(threads), SLICE if at_once else 1
     wins = plies = 0
     for begin in range(0, games, step):
         end = min(games, begin + step)
         if one and two:
             won, moved = _match.play_many(one, two, *start.masks, seed, begin, end, threads)
+        elif at_once:
+            batch = _match.Games(Game(start.rules), one, two, *start.masks, seed, begin, end)
+            while (decisions := batch.advance(threads))[0].size:
+                batch.choose(_starts(asked, *decisions))
+                progress((end - batch.open) / games, f"{first.name} - {second.name}")
+            won, moved = batch.counted
         else:
             record = play_game(first, second, start, seed, begin)
             won, moved = int(record.winner == "first"), len(record.plies)
         wins, plies = wins + won, plies + moved
         progress(end / games, f"{first.name} - {second.name}")
     return Result(wins, games, plies)
+
+
+Ask = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int8]]  # of IDs and rolls: where best moves start
+
+
+def _asked_at_once(player: Player, start: Board) -> Ask | None:
+    """How a player that goes by values is asked about many decisions at once; None for other players."""
+    if isinstance(player, EstimatePlayer):
+        engine = checked_estimates(start.rules).engine
+        return lambda ids, rolls: engine.best_moves(ids, rolls)[0]
+    if isinstance(player, OptimalPlayer):
+        source = player.source_for(start.rules)
+        if source.rules == start.rules:
+            return lambda ids, rolls: source.best_moves(ids, rolls)["start"]
+    return None
+
+
+def _starts(
+    asked: list[Ask | None], ids: NDArray[np.int64], rolls: NDArray[np.int64], sides: NDArray[np.int8]
+) -> NDArray[np.int8]:
+    """Where the moves start that the players take at these decisions."""
+    starts = np.empty(len(ids), np.int8)
+    for side, ask in enumerate(asked):
+        at = np.flatnonzero(sides == side)
+        if ask is not None and at.size:
+            starts[at] = ask(ids[at], rolls[at])
+    return starts
 
 
 def regret(

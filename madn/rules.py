@@ -91,11 +91,10 @@ class Rules:
 
     @property
     def options(self) -> str:
-        """The options of a command that name these rules: "--pieces 2 --three-rolls"; 40 squares go without saying."""
+        """The options of a command that name these rules: "--pieces 2 --squares 40 --three-rolls"."""
         on = [f"--{name.replace('_', '-')}" for name in self.house_rules]
         words = ["--house"] if len(on) == len(HOUSE_RULES) else on
-        size = [f"--squares {self.squares}"] if self.squares != MAX_SQUARES else []
-        return " ".join([f"--pieces {self.pieces}", *size, *words])
+        return " ".join([f"--pieces {self.pieces} --squares {self.squares}", *words])
 
     def __repr__(self) -> str:
         on = "".join(f", {name}=True" for name in self.house_rules)

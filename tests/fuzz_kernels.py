@@ -228,6 +228,8 @@ def use(directory: Path) -> None:
         one = compiled(fpoc, small)
         assert one is not None
         _match.play_one(one, one, 1, 1, 1, 1)
+        asked = _match.Games(one.game, None, one, 1, 1, 1, 0, 9)
+        asked.choose(database.engine.best_moves(*asked.advance(1)[:2])[0])
         games = _regret.Games(one.game, None, 1, 1, 1, 0, 9, 0.0)
         games.choose_best(np.full(len(games.advance(1)), 0.5), 0.0)
         games.where(0)

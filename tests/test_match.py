@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fake_estimator import FakeEstimator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -18,14 +19,15 @@ import madn
 from madn import Board, Move, Rules
 from madn._core import Game
 from madn._evaluate import Evaluator, fill
-from madn._match import play_many, play_one
+from madn._match import Games, play_many, play_one
 from madn._players import CompiledPlayer
-from madn.advisor import Advisor
+from madn.advisor import Advisor, estimates_of
 from madn.cli import main
 from madn.errors import InvalidPlayerError, MissingBlockError, ResourceError, RulesMismatchError
 from madn.evaluate import SideTables, evaluate
 from madn.features import FEATURES
 from madn.match import Result, compiled, play_game, simulate
+from madn.parts import part_of
 from madn.players import PLAYERS, FunctionPlayer, OptimalPlayer, Player, RulePlayer
 from madn.report import published
 from madn.report.ludo import MISTAKEN
@@ -432,3 +434,56 @@ def test_the_mistakes_of_the_thesis_on_boards_made_for_them() -> None:
     assert seen[2] == [(10, 0, 0), (15, 0, 0), (18, 0, 0), (36, 0, 0)]  # 20 is jumped over unseen
     beyond = Board.parse("10,15,18,36/5,6,20,21")  # 20 is square 0, where the way into the finish zone has left
     assert [passing(beyond, m) for m in beyond.legal_moves(4)] == [0, 0, 0, 1]
+
+
+# players that are asked
+
+
+@pytest.mark.parametrize(("first", "second"), [("estimate", "random"), ("hunter", "estimate"), ("estimate", "optimal")])
+def test_games_of_players_that_are_asked_are_the_same_games(
+    first: str, second: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Many decisions at once, by estimates, and exactly in endgames: the games that are played one by one."""
+    rules = Rules(3, 10)
+    start = Board.start(rules)
+    monkeypatch.setattr("madn.advisor.find_estimator", FakeEstimator)
+    estimates_of.cache_clear()
+    with Advisor(rules, cache=tmp_path, limit=2000) as advisor:
+        one, two = (OptimalPlayer(advisor) if name == "optimal" else PLAYERS[name] for name in (first, second))
+        slow = [play_game(one, two, start, 7, game) for game in range(40)]
+        fast = simulate(one, two, start, 40, 7)
+        endgame = part_of(rules, 6 << 10, 6 << 10)
+        assert endgame is not None
+        assert (advisor.parts.opened(endgame) is not None) == (second == "optimal")
+    estimates_of.cache_clear()
+    assert fast.wins == sum(record.winner == "first" for record in slow)
+    assert fast.plies == sum(len(record.plies) for record in slow)
+
+
+def test_a_database_of_best_moves_is_asked_about_many_decisions_at_once(tmp_path: Path) -> None:
+    madn.solve(SMALL, out=tmp_path / "values")
+    assert main(["compress", str(tmp_path / "values"), str(tmp_path / "best"), "--store", "policy", "--json"]) == 0
+    start = Board.start(SMALL)
+    with madn.open_database(tmp_path / "values") as values, madn.open_database(tmp_path / "best") as best:
+        results = {simulate(OptimalPlayer(db), PLAYERS["random"], start, 500, 3) for db in (values, best)}
+    assert len(results) == 1
+
+
+def test_wrong_answers_to_decisions_are_refused() -> None:
+    game = Game(SMALL)
+    games = Games(game, None, None, *Board.start(SMALL).masks, 1, 0, 5)
+    with pytest.raises(ValueError, match="expected 0"):
+        games.choose(np.zeros(0, np.int8))
+    ids, rolls, sides = games.advance(1)
+    count = len(ids)  # a game may be over without a decision
+    assert len(rolls) == len(sides) == games.open == count > 2
+    with pytest.raises(ValueError, match="have not been given"):
+        games.advance(1)
+    with pytest.raises(ValueError, match=f"1 moves, expected {count}"):
+        games.choose(np.zeros(1, np.int8))
+    with pytest.raises(ValueError, match="no legal move starts from 99"):
+        games.choose(np.full(count, 99, np.int8))
+    with pytest.raises(ValueError, match=f"{count} games are not over"):
+        assert games.counted
+    with pytest.raises(ValueError, match="not a position"):
+        Games(game, None, None, 3 << 12, 1, 1, 0, 5)

@@ -240,7 +240,7 @@ class Session:
         try:
             best, *others = self.source.moves(board, roll)
         except MissingBlockError as error:
-            self.say(str(error))
+            self.say(textwrap.fill(str(error), 79, break_long_words=False, break_on_hyphens=False))
             return
         numbers = {move: number for number, move in enumerate(board.legal_moves(roll), 1)}
         rows = [(numbers[best.move], best.move, _chance(best), "best")]
