@@ -78,7 +78,7 @@ COMMANDS = {
     "best-move": "{two} 0/0 6",
     "cantstop": "--sides 2 --shortest 1 --to-win 2 --position -/- --roll 1122",
     "compress": "{two} {new} --bits 12",
-    "export": "{two} {new}.csv --sample 3",
+    "export": "{two} {new}.csv --profile 1,0,1,0 --sample 5",
     "info": "{two}",
     "match": f"random fpoc {GAME} --games 1 --board 0/0",
     "moves": f"0/0 6 {GAME}",
