@@ -199,7 +199,7 @@ class InMemory(Component):
 
         def transposed(values: Values) -> Values:
             part = np.ascontiguousarray(values[: height * width].reshape(height, width)[:, begin:end]).ravel()
-            out = self.representation.zeros(len(part))
+            out = self.representation.zeros(len(part) + LANES)  # a class may be empty
             _reorder.transpose(part, height, end - begin, out, threads=self.threads)
             return out
 
