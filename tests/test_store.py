@@ -594,6 +594,7 @@ def killed_at(point: int, target: Path, exchange: bool) -> bool:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="a fork may inherit a lock of the sanitizer's")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("exchange", [True, False])
 def test_killed_at_every_step_of_publishing_one_database_is_there(tmp_path: Path, exchange: bool) -> None:
