@@ -24,6 +24,7 @@ from madn.rules import ROLLS
 from madn.web.answers import Answer, Served, encoded, tagged
 from madn.web.description import BOARDS, BODY_BYTES, BODY_SECONDS, MOST_SEED, documentation, openapi
 from madn.web.guard import BUSY_SECONDS, HEALTH, SECURITY, Guard, Places, Rate, client
+from madn.why_words import LANGUAGES
 
 RATE = 5000  # positions a second for one client
 YEAR = "public, max-age=31536000, immutable"
@@ -124,7 +125,8 @@ class Interface:
 
     async def move(self, request: Request) -> Response:
         """The move of a player."""
-        given = parameters(request, "board", "roll", "player", "seed", "db", "version", needed=("board", "roll"))
+        known = ("board", "roll", "player", "seed", "why", "db", "version")
+        given = parameters(request, *known, needed=("board", "roll"))
         served, cache = self._database(given)
         roll, player, seed = given["roll"], given.get("player", "optimal"), given.get("seed", "0")
         if roll not in map(str, ROLLS):
@@ -135,7 +137,10 @@ class Interface:
             raise HTTPException(400, f"a seed is a whole number from 0 to {MOST_SEED}, not {seed[:20]!r}")
         if player not in served.facts["players"]:
             raise HTTPException(400, f"player {player} cannot play this game")
-        move = partial(served.move, given["board"], int(roll), player, int(seed))
+        language = given.get("why")
+        if language is not None and language not in LANGUAGES:
+            raise HTTPException(400, f"why is one of {', '.join(LANGUAGES)}, not {language[:20]!r}")
+        move = partial(served.move, given["board"], int(roll), player, int(seed), language)
         answer = await self._asked(request, served, move)
         return answered(request, answer, cache if answer.final else NOT_KEPT)
 

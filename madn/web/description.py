@@ -10,6 +10,7 @@ import madn
 from madn.players import PLAYERS
 from madn.rules import DIE, Rules
 from madn.web.answers import Served
+from madn.why_words import LANGUAGES
 
 BODY_BYTES = 32 << 10
 BODY_SECONDS = 10
@@ -40,9 +41,10 @@ TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number", "minimum": 0}
 
 
-def record(**fields: Schema) -> Schema:
-    """The schema of an object with exactly these fields."""
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+def record(optional: str = "", /, **fields: Schema) -> Schema:
+    """The schema of an object with exactly these fields, of which one may be `optional`."""
+    required = [name for name in fields if name != optional]
+    return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
 
 def listed(items: Schema, **more: Any) -> Schema:
@@ -110,6 +112,7 @@ SCHEMAS: dict[str, Schema] = {
         },
     ),
     "Chosen": record(
+        "why",
         board=BOARD,
         roll=ROLL,
         player=TEXT,
@@ -119,6 +122,11 @@ SCHEMAS: dict[str, Schema] = {
         loss=PROBABILITY | {"description": "What it loses compared with the best one."},
         **SOURCES,
         moves=MOVES,
+        why=listed(
+            TEXT,
+            description="If asked for: in what the best move differs from the player's (or the second best if that is "
+            "the player's), in one or two sentences.",
+        ),
     ),
     "Database": record(
         name=TEXT | {"description": "The value for the parameter db."},
@@ -206,6 +214,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
     seed = parameter(
         "seed", "For players that draw lots: the same seed, the same move.", COUNT | {"maximum": MOST_SEED}
     )
+    why = parameter("why", "The language in which to say what differs between moves.", {"enum": list(LANGUAGES)})
     health = record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT)
     batch = record(boards=listed(BOARD, minItems=1, maxItems=BOARDS))
     return {
@@ -220,7 +229,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
         "paths": {
             **operation("position", named("Position"), board, db, version),
             **operation("positions", record(positions=listed(named("Position"))), db, version, body=batch),
-            **operation("move", named("Chosen"), board, roll, player, seed, db, version),
+            **operation("move", named("Chosen"), board, roll, player, seed, why, db, version),
             **operation("players", record(players=listed(named("Player")))),
             **operation("databases", record(databases=listed(named("Database")))),
             **operation("layout", named("Layout"), db, version),
@@ -234,7 +243,7 @@ def documentation(databases: Sequence[Served]) -> str:
     """The description as a page for people."""
     api = openapi(databases)
     served = databases[0]
-    examples = {"/api/position": "?board=0/0", "/api/move": "?board=0/0&roll=3&player=fpoc"}
+    examples = {"/api/position": "?board=0/0", "/api/move": "?board=3,17/0&roll=4&player=fpoc&why=en"}
     parts = []
     for path, methods in api["paths"].items():
         for method, asked in methods.items():
