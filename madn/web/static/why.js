@@ -201,16 +201,16 @@ function forcedBy({ own }, roll, move, rules) {
 // of the mover, and `move` the text of a move.
 export function sentences(why, language = "en", { square = (number) => number, move = writeMove } = {}) {
   const words = WORDS[language];
-  const say = (name, values = {}) => words[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  const fill = (name, values = {}) => words[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
   const joined = (last, parts) => (parts.length > 1 ? [parts.slice(0, -1).join(", "), parts.at(-1)].join(last) : (parts[0] ?? ""));
   const either = (numbers) => joined(words.or, numbers);
   const a = move(why.best);
-  if (!why.other) return [say(why.forced, { a, roll: why.roll })];
+  if (!why.other) return [fill(why.forced, { a, roll: why.roll })];
 
-  const prey = ({ walked }) => say(walked === null || walked > 1 ? "prey" : `prey${walked}`, { squares: walked });
-  const some = (rolls) => (rolls.length ? say("rollsSome", { rolls: either(rolls) }) : words.rollsNone);
+  const prey = ({ walked }) => fill(walked === null || walked > 1 ? "prey" : `prey${walked}`, { squares: walked });
+  const some = (rolls) => (rolls.length ? fill("rollsSome", { rolls: either(rolls) }) : words.rollsNone);
   const rollsIn = (hits) => new Set(hits.flatMap(([, rolls]) => rolls)).size;
-  const only = (what, yes) => (yes ? say("only", { what }) : what);
+  const only = (what, yes) => (yes ? fill("only", { what }) : what);
 
   // Squares that the same rolls capture on are said together.
   const grouped = (hits) => {
@@ -221,47 +221,47 @@ export function sentences(why, language = "en", { square = (number) => number, m
     }
     return [...groups].map(([rolls, squares]) => ({ rolls, square: either(squares) }));
   };
-  const hits = (danger) => joined(words.and, grouped(danger).map((group) => say("hit", group)));
-  const threats = (list, first) => joined(words.and, grouped(list).map((group, at) => say(at ? "threatToo" : first, group)));
+  const hits = (danger) => joined(words.and, grouped(danger).map((group) => fill("hit", group)));
+  const threats = (list, first) => joined(words.and, grouped(list).map((group, at) => fill(at ? "threatToo" : first, group)));
   const usable = (rolls) => {
     const lost = ROLLS.filter((roll) => !rolls.includes(roll));
     if (!lost.length) return words.rollsAll;
-    if (lost.length < rolls.length) return say("rollsBut", { rolls: either(lost) });
+    if (lost.length < rolls.length) return fill("rollsBut", { rolls: either(lost) });
     return only(some(rolls), rolls.length);
   };
 
   const factText = ({ kind, better, worse }) => {
     const both = { a: move(better.move), b: move(worse.move) };
-    if (kind === "captures" && worse.walked !== null) return say("capturesMore", { ...both, prey: prey(better), less: prey(worse) });
+    if (kind === "captures" && worse.walked !== null) return fill("capturesMore", { ...both, prey: prey(better), less: prey(worse) });
     if (kind === "danger") {
       const fewer = only(hits(better.danger), rollsIn(better.danger) < rollsIn(worse.danger));
       const can = words[rollsAgain(why.roll) ? "could" : "can"];
-      return say(better.danger.length ? "safer" : "safe", { ...both, can, hits: hits(worse.danger), fewer });
+      return fill(better.danger.length ? "safer" : "safe", { ...both, can, hits: hits(worse.danger), fewer });
     }
     if (kind === "threats") {
       const second = only(threats(worse.threats, "threatToo"), rollsIn(worse.threats) < rollsIn(better.threats));
-      return say("threats", { ...both, first: threats(better.threats, "threat"), second: worse.threats.length ? second : words.noThreat });
+      return fill("threats", { ...both, first: threats(better.threats, "threat"), second: worse.threats.length ? second : words.noThreat });
     }
     if (kind === "winning") {
-      return say("winning", { ...both, first: some(better.winning), second: only(some(worse.winning), worse.winning.length) });
+      return fill("winning", { ...both, first: some(better.winning), second: only(some(worse.winning), worse.winning.length) });
     }
-    if (kind === "playable") return say("playable", { ...both, first: usable(better.playable), second: usable(worse.playable) });
-    if (kind === "place") return say((better.move.from ?? -1) > (worse.move.from ?? 0) ? "further" : "back", both);
-    return say(kind, { ...both, prey: prey(better) });
+    if (kind === "playable") return fill("playable", { ...both, first: usable(better.playable), second: usable(worse.playable) });
+    if (kind === "place") return fill((better.move.from ?? -1) > (worse.move.from ?? 0) ? "further" : "back", both);
+    return fill(kind, { ...both, prey: prey(better) });
   };
 
   const [first, more] = why.facts;
-  const also = more && say(`also${more.kind[0].toUpperCase()}${more.kind.slice(1)}`, { prey: prey(more.better) });
-  const worth = worthText(why, words, say);
+  const also = more && fill(`also${more.kind[0].toUpperCase()}${more.kind.slice(1)}`, { prey: prey(more.better) });
+  const worth = worthText(why, words, fill);
   const text = factText(first);
-  if (!worth) return also ? [text, say("also", { a, what: also })] : [text];
+  if (!worth) return also ? [text, fill("also", { a, what: also })] : [text];
   let [name, points] = worth;
   if (name === "worth") name = first.better.move !== why.best ? "yet" : also ? "alsoWorth" : "worth";
-  return [text, say(name, { a, points, what: also })];
+  return [text, fill(name, { a, points, what: also })];
 }
 
 // Which sentence says what the best move is worth more, and how many percentage points that is.
-function worthText({ difference, exact, error }, words, say) {
+function worthText({ difference, exact, error }, words, fill) {
   if (difference === null) return null;
   if (difference === 0) return [exact ? "equal" : "alike", ""];
   const points = 100 * difference;
@@ -271,7 +271,7 @@ function worthText({ difference, exact, error }, words, say) {
     return `${text.slice(0, -digits)}${words.point}${text.slice(-digits)}`;
   };
   const steps = Math.floor(points * 10 ** digits + 0.5);
-  if (steps === 0) return [exact ? "worth" : "noise", say("below", { points: decimal(1) })];
+  if (steps === 0) return [exact ? "worth" : "noise", fill("below", { points: decimal(1) })];
   if (exact) return ["worth", decimal(steps)];
-  return [error !== null && difference < error ? "noise" : "worth", say("about", { points: decimal(steps) })];
+  return [error !== null && difference < error ? "noise" : "worth", fill("about", { points: decimal(steps) })];
 }
