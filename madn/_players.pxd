@@ -9,6 +9,7 @@ from madn._core cimport (
 
 cdef enum:
     MOST_RULES = 32
+    MOST_POINTS = 99
 
 cdef enum:            # in the order of madn.features.FEATURES
     CAPTURE = 0
@@ -24,6 +25,12 @@ cdef enum:            # in the order of madn.features.FEATURES
     SPREAD
     SEEMING_CAPTURE
     SEEMING_PASSING
+    SPOILS
+    ESCAPE
+    TARGETS
+    AHEAD
+    CROSSING
+    DOORSTEP
     FEATURE_COUNT
 
 cdef struct Values:      # winning probabilities: doubles, or 32-bit multiples of 2^-32; or none
@@ -41,7 +48,8 @@ cdef Values values_of(array)
 cdef struct Chooser:
     int count                      # rules
     int8_t feature[MOST_RULES]
-    int8_t sign[MOST_RULES]        # 1 prefers, -1 avoids
+    int8_t points[MOST_RULES]      # for a unit of the feature: 1 prefers, -1 avoids
+    bint joined[MOST_RULES]        # the points of the next rule are added before moves are compared
     bint draws                     # every move that is left, or only the one furthest along
     const GameTables* game
     Values values                  # by ID: takes the best move, without rules
@@ -63,6 +71,10 @@ cdef inline int threats(const GameTables* game, int square, uint64_t other) noex
         return madn_popcount(other) < game.pieces
     behind = (<uint64_t>63 << (theirs - DIE)) if theirs >= DIE else (<uint64_t>1 << theirs) - 1
     return madn_popcount(other & behind)
+
+
+cdef inline int quarter(int square, int S) noexcept nogil:
+    return 4 * square // S + 1
 
 
 cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* move, uint64_t other,
@@ -105,11 +117,28 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
         if madn_popcount(other) < game.pieces:
             rest |= <uint64_t>1 << (S // 2 - 1)
         return end < S and (rest & landing) != 0
-    else:    # SEEMING_PASSING
+    elif feature == SEEMING_PASSING:
         if start < 0:
             return 0
         rest = (<uint64_t>2 << ((end + S // 2) % S)) - 1
         return (other & rest & ~((<uint64_t>2 << ((start + S // 2) % S)) - 1)) != 0
+    elif feature == SPOILS:
+        return 1 + quarter(opposite(end, S), S) if foes & landing else 0
+    elif feature == ESCAPE:
+        return threats(game, start, other) if start >= S // 2 else 0
+    elif feature == TARGETS:
+        rest = foes & (<uint64_t>126 << end)
+        total = 0
+        while rest:
+            total += quarter(opposite(madn_lowest(rest), S), S)
+            rest &= rest - 1
+        return 2 * total if start < 0 or end - start == DIE else total
+    elif feature == AHEAD:
+        return madn_popcount(foes & (<uint64_t>8064 << end))
+    elif feature == CROSSING:
+        return start < S // 2 <= end and madn_popcount(left) < game.pieces
+    else:    # DOORSTEP
+        return (S - 2 <= end < S) - (S - 2 <= start < S)
 
 
 cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll) noexcept nogil:
@@ -131,7 +160,8 @@ cdef inline uint32_t decided(const Chooser* c, uint64_t other, int roll, const O
     """As `choices`; `rule` becomes the number of the rule that left one move, or how many rules there are."""
     cdef uint32_t alive = legal_options(c.game, moves, n, other), better
     cdef uint64_t foes
-    cdef int i, k, value, most = 0
+    cdef int i, k, most = 0
+    cdef int value[MAX_CHOICES]
     cdef double wins[MAX_CHOICES]
     rule[0] = c.count
     if not alive & (alive - 1):
@@ -146,12 +176,16 @@ cdef inline uint32_t decided(const Chooser* c, uint64_t other, int roll, const O
         for k in range(n):
             if not (alive >> k) & 1:
                 continue
-            value = c.sign[i] * feature_of(c.game, c.feature[i], &moves[k], other, foes)
-            if better == 0 or value > most:
-                most = value
+            if i == 0 or not c.joined[i - 1]:
+                value[k] = 0
+            value[k] += c.points[i] * feature_of(c.game, c.feature[i], &moves[k], other, foes)
+            if better == 0 or value[k] > most:
+                most = value[k]
                 better = <uint32_t>1 << k
-            elif value == most:
+            elif value[k] == most:
                 better |= <uint32_t>1 << k
+        if c.joined[i]:
+            continue
         alive = better
         if not alive & (alive - 1):
             rule[0] = i

@@ -13,7 +13,7 @@ class CompiledPlayer:
     def __init__(
         self,
         game: Game,
-        rules: Sequence[tuple[int, int]] = (),
+        rules: Sequence[tuple[int, int, bool]] = (),
         draws: bool = False,
         values: NDArray[Any] | None = None,
         tie: float = 0.0,

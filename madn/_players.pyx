@@ -29,7 +29,7 @@ cdef Values values_of(array):
 cdef class CompiledPlayer:
     """A player of a game: rules, or with `values` the best move.
 
-    `rules` are pairs (number of a feature, 1 or -1). `values` are winning probabilities by ID, as doubles or as
+    `rules` are (number of a feature, points, whether the next rule adds to it). `values` are winning probabilities by ID, as doubles or as
     32-bit multiples of 2^-32; those that differ by no more than `tie` count as equal.
     """
 
@@ -41,11 +41,14 @@ cdef class CompiledPlayer:
         self.chooser.game = &game.tables
         self.chooser.count = len(rules)
         self.chooser.draws = draws
-        for i, (feature, sign) in enumerate(rules):
-            if not 0 <= feature < FEATURE_COUNT or sign not in (-1, 1):
-                raise ValueError(f"({feature}, {sign}) is not a rule")
+        for i, (feature, points, joined) in enumerate(rules):
+            if not 0 <= feature < FEATURE_COUNT or not -MOST_POINTS <= points <= MOST_POINTS:
+                raise ValueError(f"({feature}, {points}) is not a rule")
+            if joined and i == len(rules) - 1:
+                raise ValueError(f"no rule adds to the last one, {i}")
             self.chooser.feature[i] = feature
-            self.chooser.sign[i] = sign
+            self.chooser.points[i] = points
+            self.chooser.joined[i] = joined
         if values is None:
             return
         if not isinstance(values, np.ndarray) or values.shape != (game.tables.positions,):

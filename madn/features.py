@@ -84,6 +84,38 @@ def _seeming_passing(board: Board, move: Move) -> int:
     return int(any(first < q <= last for q in board.other))
 
 
+def _spoils(board: Board, move: Move) -> int:
+    end = _ends(move)[1]
+    return 1 + _quarter(board, board.rules.opposite(end)) if move.captures else 0
+
+
+def _escape(board: Board, move: Move) -> int:
+    return _rescue(board, move) if _ends(move)[0] >= board.rules.squares // 2 else 0
+
+
+def _targets(board: Board, move: Move) -> int:
+    start, end = _ends(move)
+    rules, again = board.rules, start < 0 or end - start == DIE
+    near = _foes(board) & set(range(end + 1, end + DIE + 1))
+    return (1 + again) * sum(_quarter(board, rules.opposite(square)) for square in near)
+
+
+def _ahead(board: Board, move: Move) -> int:
+    end = _ends(move)[1]
+    return len(_foes(board) & set(range(end + DIE + 1, end + 2 * DIE + 1)))
+
+
+def _crossing(board: Board, move: Move) -> int:
+    start, end = _ends(move)
+    return int(start < board.rules.squares // 2 <= end and len(_left(board, move)) < board.rules.pieces)
+
+
+def _doorstep(board: Board, move: Move) -> int:
+    last = range(board.rules.squares - 2, board.rules.squares)
+    start, end = _ends(move)
+    return (end in last) - (start in last)
+
+
 FEATURES: dict[str, Feature] = {
     feature.name: feature
     for feature in (
@@ -112,6 +144,25 @@ FEATURES: dict[str, Feature] = {
             "the board: never across its A-square, but beyond the way into the finish zone",
             _seeming_passing,
         ),
+        Feature(
+            "spoils", "0 without a capture, else 1 and the quarter of its way (1 to 4) the captured piece was in", _spoils
+        ),
+        Feature("escape", "as `rescue`, for a piece in the second half of its way, else 0", _escape),
+        Feature(
+            "targets",
+            "for pieces of the other side one to six squares in front after the move, the quarters of their ways that "
+            "they are in, added up; twice that after a 6",
+            _targets,
+        ),
+        Feature("ahead", "how many pieces of the other side stand 7 to 12 squares in front after the move", _ahead),
+        Feature(
+            "crossing",
+            "1 if the move comes to the other side's A-square or passes it while that side has pieces in the box",
+            _crossing,
+        ),
+        Feature(
+            "doorstep", "1 if the move ends on one of the last two main-field squares, -1 if it starts there", _doorstep
+        ),
     )
 }
 
@@ -126,6 +177,11 @@ def _ends(move: Move) -> tuple[int, int]:
 def _foes(board: Board) -> set[int]:
     """The other side's pieces on the main field, in the mover's numbers."""
     return {board.rules.opposite(q) for q in board.other if q < board.rules.squares}
+
+
+def _quarter(board: Board, square: int) -> int:
+    """The quarter of its way, 1 to 4, that a piece on this main-field square of its own numbers is in."""
+    return 4 * square // board.rules.squares + 1
 
 
 def _left(board: Board, move: Move) -> tuple[int, ...]:

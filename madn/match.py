@@ -81,7 +81,11 @@ def compiled(player: Player, rules: Rules, start: Board | None = None) -> Compil
     """The player for the kernels, or None if there is no compiled form of it; with `start`, for what it can lead to."""
     if isinstance(player, RulePlayer):
         numbers = list(FEATURES)
-        coded = [(numbers.index(rule.feature), -1 if rule.avoid else 1) for rule in player.rules]
+        coded = [
+            (numbers.index(rule.feature), rule.weight, number < len(step))
+            for step in player.steps
+            for number, rule in enumerate(step, 1)
+        ]
         return CompiledPlayer(Game(rules), coded, player.draws)
     database = _database(player, rules, start)
     if database is None or not table_bytes(player, rules, start):

@@ -8,6 +8,7 @@ probability. Most players are lists of rules, in Python or in a text file (`read
 """
 
 import random
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -79,13 +80,28 @@ def checked_choices(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Keep the moves with the largest value of a feature, or with `avoid` those with the smallest."""
+    """Keep the moves with the largest value of a feature, or with `avoid` those with the smallest.
+
+    A rule with `points` gives so many for every unit of the feature. Those that follow each other are added up, and the
+    moves with the most points are kept.
+    """
 
     feature: str
     avoid: bool = False
+    points: int = 0
 
     def __str__(self) -> str:
-        return f"{'avoid' if self.avoid else 'prefer'} {self.feature}"
+        return f"{self.points:+d} {self.feature}" if self.points else f"{'avoid' if self.avoid else 'prefer'} {self.feature}"
+
+    @property
+    def weight(self) -> int:
+        """What a unit of the feature adds to a move."""
+        return self.points or (-1 if self.avoid else 1)
+
+
+def points(rules: Iterable[Rule], board: Board, move: Move) -> int:
+    """What a move is worth by these rules, added up."""
+    return sum(rule.weight * FEATURES[rule.feature].of(board, move) for rule in rules)
 
 
 @dataclass(frozen=True, repr=False)
@@ -103,13 +119,23 @@ class RulePlayer(Player):
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
         """The moves that no rule rejects."""
         moves = legal_moves(board, roll)
-        for rule in self.rules:
+        for step in self.steps:
             if len(moves) == 1:
                 break
-            of = FEATURES[rule.feature].of
-            values = [-of(board, move) if rule.avoid else of(board, move) for move in moves]
+            values = [points(step, board, move) for move in moves]
             moves = tuple(move for move, value in zip(moves, values, strict=True) if value == max(values))
         return moves if self.draws else moves[-1:]
+
+    @property
+    def steps(self) -> list[tuple[Rule, ...]]:
+        """What is compared one after the other: each rule by itself, or rules with points that follow each other."""
+        steps: list[tuple[Rule, ...]] = []
+        for rule in self.rules:
+            if rule.points and steps and steps[-1][-1].points:
+                steps[-1] += (rule,)
+            else:
+                steps.append((rule,))
+        return steps
 
     def __str__(self) -> str:
         """The player as a rule file; the exact inverse of `parse_player`."""
@@ -254,7 +280,7 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
     """Read a player from the text of a rule file; InvalidPlayerError names the line (`source`) and the reason.
 
     A line is empty, a comment (`# ...`), `name: WORD`, `description: SENTENCE`, or a rule: `prefer FEATURE`,
-    `avoid FEATURE`, or `random` as the last one.
+    `avoid FEATURE`, points (`+5 FEATURE`, `-2 FEATURE`), or `random` as the last one.
     """
     heads = {"name": "", "description": ""}
     rules: list[Rule] = []
@@ -281,23 +307,26 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
             raise wrong(number, "nothing can come after 'random'")
         elif words == ["random"]:
             draws = True
-        elif len(words) != 2 or words[0] not in {"prefer", "avoid"}:
-            raise wrong(number, f"{line[:40]!r} is not a rule; write 'prefer FEATURE', 'avoid FEATURE' or 'random'")
+        elif len(words) != 2 or not (words[0] in {"prefer", "avoid"} or POINTS.fullmatch(words[0])):
+            raise wrong(number, f"{line[:40]!r} is not a rule; write {WAYS}")
         elif words[1] not in FEATURES:
             raise wrong(number, f"there is no feature {words[1][:40]!r}; the features are {', '.join(FEATURES)}")
         elif len(rules) == MOST_RULES:
             raise wrong(number, f"more than {MOST_RULES} rules")
         else:
-            rules.append(Rule(words[1], words[0] == "avoid"))
+            verb, feature = words
+            rules.append(Rule(feature, points=int(verb)) if POINTS.fullmatch(verb) else Rule(feature, verb == "avoid"))
     for head, value in heads.items():
         if not value:
             raise InvalidPlayerError(f"{source}: there is no line '{head}: ...'")
     if not rules and not draws:
-        raise InvalidPlayerError(f"{source}: there are no rules; write 'prefer FEATURE', 'avoid FEATURE' or 'random'")
+        raise InvalidPlayerError(f"{source}: there are no rules; write {WAYS}")
     return RulePlayer(heads["name"], heads["description"], tuple(rules), draws)
 
 
 MOST_RULES = 32
+POINTS = re.compile(r"[+-][1-9][0-9]?")
+WAYS = "'prefer FEATURE', 'avoid FEATURE', '+5 FEATURE', '-5 FEATURE' (1 to 99 points) or 'random'"
 
 
 def read_player(path: str | Path) -> RulePlayer:

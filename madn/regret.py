@@ -174,7 +174,7 @@ def measure(
             one.add(batch.losses[first::2], batch.decisions[first::2])
         plies += batch.plies
     phases = 2 * board.rules.pieces - 1
-    names = [*map(str, player.rules), NO_RULE[player.draws]] if isinstance(player, RulePlayer) else []
+    names = rule_names(player) if isinstance(player, RulePlayer) else {}
     return Regret(
         player.name,
         board,
@@ -187,8 +187,17 @@ def measure(
         _loss(0, sums[0]),
         _loss(0, sums[1]),
         tuple(_loss(1 + phase, *sums) for phase in range(phases)),
-        {name: _loss(1 + phases + rule, *sums) for rule, name in enumerate(names)},
+        {name: _loss(1 + phases + rule, *sums) for rule, name in names.items()},
     )
+
+
+def rule_names(player: RulePlayer) -> dict[int, str]:
+    """What can decide, by the number of the rule: rules with points decide together, as the last of them."""
+    names, number = {}, -1
+    for step in player.steps:
+        number += len(step)
+        names[number] = "points" if step[0].points else str(step[0])
+    return names | {number + 1: NO_RULE[player.draws]}
 
 
 def _ask(player: Player, batch: _regret.Games, board: Board) -> None:

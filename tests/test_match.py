@@ -393,7 +393,7 @@ def test_compiled_players_and_games_are_checked() -> None:
     for values in (np.zeros(3), [0.5] * game.positions, np.zeros((game.positions, 1)), np.zeros(game.positions, "f4")):
         with pytest.raises(ValueError, match=r"\w"):
             CompiledPlayer(game, values=values)  # type: ignore[arg-type]
-    for rules in ([(0, 1)] * 33, [(-1, 1)], [(99, 1)], [(0, 2)]):
+    for rules in ([(0, 1, False)] * 33, [(-1, 1, False)], [(99, 1, False)], [(0, 100, False)], [(0, 1, True)]):
         with pytest.raises(ValueError, match="rule"):
             CompiledPlayer(game, rules)
     one, other = CompiledPlayer(game), CompiledPlayer(Game(TWO))

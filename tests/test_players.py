@@ -24,11 +24,16 @@ from madn.players import (
     RulePlayer,
     find_player,
     parse_player,
+    points,
     read_player,
 )
 
 TWO = Rules(pieces=2)
-rule_lists = st.lists(st.builds(Rule, st.sampled_from(list(FEATURES)), st.booleans()), max_size=6).map(tuple)
+names = st.sampled_from(list(FEATURES))
+scores = st.integers(-99, 99).filter(bool)
+rule_lists = st.lists(
+    st.builds(Rule, names, st.booleans()) | st.builds(Rule, names, st.just(False), scores), max_size=6
+).map(tuple)
 words = st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=12)
 rule_players = st.builds(RulePlayer, words, words, rule_lists, st.booleans()).filter(lambda p: p.rules or p.draws)
 
@@ -101,8 +106,8 @@ def test_a_player_takes_legal_moves_and_its_rules_decide(player: RulePlayer, boa
     assert taken
     assert [move for move in legal if move in taken] == list(taken)
     if len(legal) > 1 and player.rules:
-        of, sign = FEATURES[player.rules[0].feature].of, -1 if player.rules[0].avoid else 1
-        assert {sign * of(board, move) for move in taken} == {max(sign * of(board, move) for move in legal)}
+        first = player.steps[0]
+        assert {points(first, board, move) for move in taken} == {max(points(first, board, move) for move in legal)}
     assert player.draws or len(taken) == 1
 
 
@@ -175,6 +180,10 @@ HEAD = "name: x\ndescription: X.\n"
         (HEAD, "f.rules: there are no rules"),
         ("", "there is no line 'name: ...'"),
         (HEAD + "prefer front\n" * 33, "line 35: more than 32 rules"),
+        (HEAD + "+5 captures\n", "line 3: there is no feature 'captures'"),
+        (HEAD + "+0 capture\n", "line 3: '\\+0 capture' is not a rule"),
+        (HEAD + "-100 capture\n", "line 3: '-100 capture' is not a rule"),
+        (HEAD + "5 capture\n", "line 3: '5 capture' is not a rule; write .*'\\+5 FEATURE'"),
     ],
 )
 def test_a_broken_rule_file_says_where_and_why(text: str, message: str) -> None:
