@@ -26,11 +26,12 @@ cdef enum:            # in the order of madn.features.FEATURES
     SEEMING_CAPTURE
     SEEMING_PASSING
     SPOILS
-    ESCAPE
+    SAFETY
+    PURSUERS
     TARGETS
-    AHEAD
-    CROSSING
-    DOORSTEP
+    QUARRY
+    GUARD
+    SQUARE
     FEATURE_COUNT
 
 cdef struct Values:      # winning probabilities: doubles, or 32-bit multiples of 2^-32; or none
@@ -77,10 +78,37 @@ cdef inline int quarter(int square, int S) noexcept nogil:
     return 4 * square // S + 1
 
 
+cdef inline int risk(const GameTables* game, int square, uint64_t other) noexcept nogil:
+    """How many pieces could capture on a square by a legal roll, times the quarter that a piece there is in."""
+    cdef int theirs, reach
+    cdef uint64_t behind
+    cdef bint boxed = madn_popcount(other) < game.pieces
+    if not 0 <= square < game.squares:
+        return 0
+    theirs = opposite(square, game.squares)
+    if theirs == 0:
+        return quarter(square, game.squares) if boxed and not other & 1 else 0
+    reach = DIE - 1 if boxed else DIE    # a 6 must bring a piece out of the box
+    behind = (<uint64_t>1 << theirs) - 1
+    if theirs > reach:
+        behind &= ~((<uint64_t>1 << (theirs - reach)) - 1)
+    return quarter(square, game.squares) * madn_popcount(other & behind)
+
+
+cdef inline int square_points(int square, int S, bint boxed) noexcept nogil:
+    """What the card gives for a square of the mover; `boxed`: the other side has pieces in the box."""
+    if square == 0:
+        return 4
+    if boxed and S // 2 <= square <= S // 2 + DIE and square < S:
+        return -5
+    return -4 if S - 2 <= square < S else 0
+
+
 cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* move, uint64_t other,
                            uint64_t foes) noexcept nogil:
     """The number `madn/features.py` gives; `foes` is the other side's main field in the mover's numbers."""
-    cdef int start = move.start, end = move.end, S = game.squares, total
+    cdef int start = move.start, end = move.end, S = game.squares, total, theirs
+    cdef bint boxed
     cdef uint64_t landing = <uint64_t>1 << end, rest
     cdef uint64_t left = left_after(game, move, other)
     if feature == CAPTURE:
@@ -124,8 +152,17 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
         return (other & rest & ~((<uint64_t>2 << ((start + S // 2) % S)) - 1)) != 0
     elif feature == SPOILS:
         return 1 + quarter(opposite(end, S), S) if foes & landing else 0
-    elif feature == ESCAPE:
-        return threats(game, start, other) if start >= S // 2 else 0
+    elif feature == SAFETY:
+        total = risk(game, start, other) - risk(game, end, left)
+        return total if start < 0 or end - start == DIE else 2 * total
+    elif feature == PURSUERS:
+        if end >= S:
+            return 0
+        theirs = opposite(end, S)
+        rest = (<uint64_t>1 << max(theirs - DIE, 0)) - 1    # 7 squares behind, and more
+        if theirs > 2 * DIE:
+            rest &= ~((<uint64_t>1 << (theirs - 2 * DIE)) - 1)
+        return 3 * threats(game, end, left) + madn_popcount(left & rest)
     elif feature == TARGETS:
         rest = foes & (<uint64_t>126 << end)
         total = 0
@@ -133,12 +170,17 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
             total += quarter(opposite(madn_lowest(rest), S), S)
             rest &= rest - 1
         return 2 * total if start < 0 or end - start == DIE else total
-    elif feature == AHEAD:
-        return madn_popcount(foes & (<uint64_t>8064 << end))
-    elif feature == CROSSING:
-        return start < S // 2 <= end and madn_popcount(left) < game.pieces
-    else:    # DOORSTEP
-        return (S - 2 <= end < S) - (S - 2 <= start < S)
+    elif feature == QUARRY:
+        if end >= S // 2:
+            return 0
+        return madn_popcount(foes & ((<uint64_t>1 << (S // 2)) - 1) & ~((landing << 1) - 1))
+    elif feature == GUARD:
+        return (0 < start < S // 2 and madn_popcount(other >> S) >= game.pieces - 1
+                and foes & ((<uint64_t>1 << start) - 1) != 0)
+    else:    # SQUARE
+        boxed = madn_popcount(other) < game.pieces
+        return square_points(end, S, boxed) - square_points(start, S, boxed) \
+            + (boxed and S // 2 - DIE <= end < S // 2)
 
 
 cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll) noexcept nogil:

@@ -89,31 +89,39 @@ def _spoils(board: Board, move: Move) -> int:
     return 1 + _quarter(board, board.rules.opposite(end)) if move.captures else 0
 
 
-def _escape(board: Board, move: Move) -> int:
-    return _rescue(board, move) if _ends(move)[0] >= board.rules.squares // 2 else 0
+def _safety(board: Board, move: Move) -> int:
+    start, end = _ends(move)
+    before, after = _risk(board, start, board.other), _risk(board, end, _left(board, move))
+    return (1 if _rolled_six(move) else 2) * (before - after)
+
+
+def _pursuers(board: Board, move: Move) -> int:
+    end, left = _ends(move)[1], _left(board, move)
+    theirs = board.rules.opposite(end)
+    far = sum(theirs - 2 * DIE <= q < theirs - DIE for q in left) if end < board.rules.squares else 0
+    return 3 * _threats(board, end, left) + far
 
 
 def _targets(board: Board, move: Move) -> int:
-    start, end = _ends(move)
-    rules, again = board.rules, start < 0 or end - start == DIE
-    near = _foes(board) & set(range(end + 1, end + DIE + 1))
-    return (1 + again) * sum(_quarter(board, rules.opposite(square)) for square in near)
-
-
-def _ahead(board: Board, move: Move) -> int:
     end = _ends(move)[1]
-    return len(_foes(board) & set(range(end + DIE + 1, end + 2 * DIE + 1)))
+    near = _foes(board) & set(range(end + 1, end + DIE + 1))
+    return (2 if _rolled_six(move) else 1) * sum(_quarter(board, board.rules.opposite(square)) for square in near)
 
 
-def _crossing(board: Board, move: Move) -> int:
+def _quarry(board: Board, move: Move) -> int:
+    return len(_foes(board) & set(range(_ends(move)[1] + 1, board.rules.squares // 2)))
+
+
+def _guard(board: Board, move: Move) -> int:
+    start, rules = _ends(move)[0], board.rules
+    late = sum(q >= rules.squares for q in board.other) >= rules.pieces - 1
+    return int(late and start < rules.squares // 2 and any(foe < start for foe in _foes(board)))
+
+
+def _square(board: Board, move: Move) -> int:
     start, end = _ends(move)
-    return int(start < board.rules.squares // 2 <= end and len(_left(board, move)) < board.rules.pieces)
-
-
-def _doorstep(board: Board, move: Move) -> int:
-    last = range(board.rules.squares - 2, board.rules.squares)
-    start, end = _ends(move)
-    return (end in last) - (start in last)
+    waits = board.rules.squares // 2 - DIE <= end < board.rules.squares // 2 and len(board.other) < board.rules.pieces
+    return _square_points(board, end) - _square_points(board, start) + waits
 
 
 FEATURES: dict[str, Feature] = {
@@ -147,21 +155,42 @@ FEATURES: dict[str, Feature] = {
         Feature(
             "spoils", "0 without a capture, else 1 and the quarter of its way (1 to 4) the captured piece was in", _spoils
         ),
-        Feature("escape", "as `rescue`, for a piece in the second half of its way, else 0", _escape),
+        Feature(
+            "safety",
+            "how many pieces of the other side could capture the piece where it stood, times its quarter, less the same "
+            "where it lands; with 1 to 5 only, while a 6 must bring a piece out of the box; twice that unless a 6 was rolled",
+            _safety,
+        ),
+        Feature(
+            "pursuers",
+            "3 for each piece of the other side that could capture the moved piece with one roll, 1 for each that "
+            "stands 7 to 12 squares behind it",
+            _pursuers,
+        ),
         Feature(
             "targets",
             "for pieces of the other side one to six squares in front after the move, the quarters of their ways that "
             "they are in, added up; twice that after a 6",
             _targets,
         ),
-        Feature("ahead", "how many pieces of the other side stand 7 to 12 squares in front after the move", _ahead),
         Feature(
-            "crossing",
-            "1 if the move comes to the other side's A-square or passes it while that side has pieces in the box",
-            _crossing,
+            "quarry",
+            "how many pieces of the other side stand between the moved piece and the other side's A-square, on their "
+            "way home",
+            _quarry,
         ),
         Feature(
-            "doorstep", "1 if the move ends on one of the last two main-field squares, -1 if it starts there", _doorstep
+            "guard",
+            "1 if the other side has one piece left outside its finish zone, at most, and the move takes a piece away "
+            "that it has yet to pass",
+            _guard,
+        ),
+        Feature(
+            "square",
+            "points of the square it ends on less those of the square it starts from: 4 for the own A-square, -4 for the "
+            "last two before the finish zone, -5 for the other side's A-square and the six behind it while that side has "
+            "pieces in the box; and 1 for ending on the six before it then",
+            _square,
         ),
     )
 }
@@ -182,6 +211,32 @@ def _foes(board: Board) -> set[int]:
 def _quarter(board: Board, square: int) -> int:
     """The quarter of its way, 1 to 4, that a piece on this main-field square of its own numbers is in."""
     return 4 * square // board.rules.squares + 1
+
+
+def _rolled_six(move: Move) -> bool:
+    start, end = _ends(move)
+    return start < 0 or end - start == DIE
+
+
+def _risk(board: Board, square: int, other: tuple[int, ...]) -> int:
+    """How many pieces could capture on a square by a legal roll, times the quarter that a piece there is in."""
+    rules = board.rules
+    if not 0 <= square < rules.squares:
+        return 0
+    theirs, boxed = rules.opposite(square), len(other) < rules.pieces
+    reach = DIE - 1 if boxed else DIE  # a 6 must bring a piece out of the box
+    entering = boxed and theirs == 0 and 0 not in other
+    return _quarter(board, square) * (sum(theirs - reach <= q < theirs for q in other) + entering)
+
+
+def _square_points(board: Board, square: int) -> int:
+    """What the card gives for a square of the mover."""
+    half = board.rules.squares // 2
+    if square == 0:
+        return 4
+    if half <= square <= half + DIE and square < board.rules.squares and len(board.other) < board.rules.pieces:
+        return -5
+    return -4 if board.rules.squares - 2 <= square < board.rules.squares else 0
 
 
 def _left(board: Board, move: Move) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from madn.ranges import shown
 from madn.record import read_text
 from madn.rules import Rules
 
+POINTS = re.compile(r"[+-][1-9][0-9]?")
 Choose = Callable[[Board, int, tuple[Move, ...]], Move | str | Sequence[Move | str]]
 
 
@@ -231,7 +232,11 @@ class EstimatePlayer(Player):
 
 
 def _rules(*texts: str) -> tuple[Rule, ...]:
-    return tuple(Rule(text.split()[1], text.startswith("avoid")) for text in texts)
+    return tuple(_rule(*text.split()) for text in texts)
+
+
+def _rule(verb: str, feature: str) -> Rule:
+    return Rule(feature, points=int(verb)) if POINTS.fullmatch(verb) else Rule(feature, verb == "avoid")
 
 
 PLAYERS: dict[str, Player] = {
@@ -270,6 +275,20 @@ PLAYERS: dict[str, Player] = {
             "careful",
             "Captures if it can, and otherwise leaves as few pieces as possible where they can be captured.",
             _rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
+        ),
+        RulePlayer(
+            "card",
+            "Adds up the points of a card of eight lines and takes the move with the most.",
+            _rules(
+                "+20 spoils",
+                "-15 passing",
+                "+2 targets",
+                "+2 safety",
+                "+1 square",
+                "-2 pursuers",
+                "+5 quarry",
+                "-10 guard",
+            ),
         ),
     )
 }
@@ -314,8 +333,7 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
         elif len(rules) == MOST_RULES:
             raise wrong(number, f"more than {MOST_RULES} rules")
         else:
-            verb, feature = words
-            rules.append(Rule(feature, points=int(verb)) if POINTS.fullmatch(verb) else Rule(feature, verb == "avoid"))
+            rules.append(_rule(*words))
     for head, value in heads.items():
         if not value:
             raise InvalidPlayerError(f"{source}: there is no line '{head}: ...'")
@@ -325,7 +343,6 @@ def parse_player(text: str, source: str = "rules") -> RulePlayer:
 
 
 MOST_RULES = 32
-POINTS = re.compile(r"[+-][1-9][0-9]?")
 WAYS = "'prefer FEATURE', 'avoid FEATURE', '+5 FEATURE', '-5 FEATURE' (1 to 99 points) or 'random'"
 
 
