@@ -18,7 +18,7 @@ from hardware import hardware
 
 import madn
 from madn.match import regret
-from madn.players import PLAYERS, RulePlayer
+from madn.players import PLAYERS, Player, RulePlayer
 
 NAMES = ("card", "handful")
 OTHERS = ("random", "fpoc", "fpnpoc", "careful")
@@ -40,14 +40,14 @@ def variants(name: str) -> dict[str, RulePlayer]:
     }
 
 
-def measured(player: str, part: str, rules: RulePlayer, database: madn.Database[float], games: int) -> dict[str, Any]:
+def measured(player: str, part: str, rules: Player, database: madn.Database[float], games: int) -> dict[str, Any]:
     """The regret of one of them."""
     found = regret(rules, database, games=games, seed=1)
     return {
         "pieces": database.rules.pieces,
         "player": player,
         "part": part,
-        "rules": [str(rule) for rule in rules.rules],
+        "rules": [str(rule) for rule in rules.rules] if isinstance(rules, RulePlayer) else [],
         "loss": found.loss,
         "standard_error": found.standard_error,
         "decisions": found.decisions,
@@ -108,13 +108,19 @@ def plot(entries: list[dict[str, Any]], path: Path) -> None:
             axes.plot(losses, marker=mark, linestyle=style, color=colours[pieces], label=label,
                       markerfacecolor="white" if name == "handful" else None)  # fmt: skip
     for count, rule in enumerate(rules_of("card"), 1):
-        losses = [100 * one["loss"] for one in entries if (one["pieces"], one["player"], one["part"]) == (4, "card", f"first {count}")]
+        losses = [
+            100 * one["loss"]
+            for one in entries
+            if (one["pieces"], one["player"], one["part"]) == (4, "card", f"first {count}")
+        ]
         if losses:
             axes.annotate(rule.feature, (count, losses[0]), (2, 7), textcoords="offset points", fontsize=9, rotation=35)
     for one in entries:
         if one["pieces"] == 4 and one["player"] in ("fpoc", "fpnpoc"):
             axes.axhline(100 * one["loss"], color="#888888", linewidth=0.8)
-            axes.annotate(one["player"], (8, 100 * one["loss"]), (0, 3), textcoords="offset points", ha="right", color="#666666")
+            axes.annotate(
+                one["player"], (8, 100 * one["loss"]), (0, 3), textcoords="offset points", ha="right", color="#666666"
+            )
     axes.set(xlabel="lines used", ylabel="behind optimal (percentage points)", ylim=(0, None), xlim=(-0.2, 8.6))
     axes.grid(alpha=0.3)
     axes.legend(loc="upper right")
@@ -141,7 +147,9 @@ def main() -> None:
         plot(results["entries"], chosen.plot)
     else:
         with madn.open_database(chosen.db, values=True) as database:
-            tasks = [(name, part, rules) for name in NAMES for part, rules in variants(name).items()]
+            tasks: list[tuple[str, str, Player]] = [
+                (name, part, rules) for name in NAMES for part, rules in variants(name).items()
+            ]
             tasks += [(name, "all", PLAYERS[name]) for name in OTHERS]
             for name, part, rules in tasks:
                 key = database.rules.pieces, name, part

@@ -95,20 +95,10 @@ cdef inline int risk(const GameTables* game, int square, uint64_t other) noexcep
     return quarter(square, game.squares) * madn_popcount(other & behind)
 
 
-cdef inline int square_points(int square, int S, bint boxed) noexcept nogil:
-    """What the card gives for a square of the mover; `boxed`: the other side has pieces in the box."""
-    if square == 0:
-        return 4
-    if boxed and S // 2 <= square <= S // 2 + DIE and square < S:
-        return -5
-    return -4 if S - 2 <= square < S else 0
-
-
 cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* move, uint64_t other,
                            uint64_t foes) noexcept nogil:
     """The number `madn/features.py` gives; `foes` is the other side's main field in the mover's numbers."""
     cdef int start = move.start, end = move.end, S = game.squares, total, theirs
-    cdef bint boxed
     cdef uint64_t landing = <uint64_t>1 << end, rest
     cdef uint64_t left = left_after(game, move, other)
     if feature == CAPTURE:
@@ -164,12 +154,8 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
             rest &= ~((<uint64_t>1 << (theirs - 2 * DIE)) - 1)
         return 3 * threats(game, end, left) + madn_popcount(left & rest)
     elif feature == TARGETS:
-        rest = foes & (<uint64_t>126 << end)
-        total = 0
-        while rest:
-            total += quarter(opposite(madn_lowest(rest), S), S)
-            rest &= rest - 1
-        return 2 * total if start < 0 or end - start == DIE else total
+        total = madn_popcount(foes & (<uint64_t>126 << end))
+        return 3 * total if start < 0 or end - start == DIE else total
     elif feature == QUARRY:
         if end >= S // 2:
             return 0
@@ -178,9 +164,11 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
         return (0 < start < S // 2 and madn_popcount(other >> S) >= game.pieces - 1
                 and foes & ((<uint64_t>1 << start) - 1) != 0)
     else:    # SQUARE
-        boxed = madn_popcount(other) < game.pieces
-        return square_points(end, S, boxed) - square_points(start, S, boxed) \
-            + (boxed and S // 2 - DIE <= end < S // 2)
+        total = 4 * (S - 2 <= start < S) - 4 * (S - 2 <= end < S) - 6 * (start == 0)
+        if madn_popcount(other) < game.pieces:
+            total += (S // 2 - DIE <= end < S // 2) + 7 * (start == S // 2)
+            total -= 7 * (S // 2 <= end <= S // 2 + DIE and end < S)
+        return total
 
 
 cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t other, int roll) noexcept nogil:

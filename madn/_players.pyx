@@ -29,8 +29,8 @@ cdef Values values_of(array):
 cdef class CompiledPlayer:
     """A player of a game: rules, or with `values` the best move.
 
-    `rules` are (number of a feature, points, whether the next rule adds to it). `values` are winning probabilities by ID, as doubles or as
-    32-bit multiples of 2^-32; those that differ by no more than `tie` count as equal.
+    `rules` are (number of a feature, points, whether the next rule adds to it). `values` are winning probabilities by
+    ID, as doubles or as 32-bit multiples of 2^-32; those that differ by no more than `tie` count as equal.
     """
 
     def __cinit__(self, Game game not None, rules=(), bint draws=False, values=None, double tie=0.0):

@@ -103,9 +103,7 @@ def _pursuers(board: Board, move: Move) -> int:
 
 
 def _targets(board: Board, move: Move) -> int:
-    end = _ends(move)[1]
-    near = _foes(board) & set(range(end + 1, end + DIE + 1))
-    return (2 if _rolled_six(move) else 1) * sum(_quarter(board, board.rules.opposite(square)) for square in near)
+    return (3 if _rolled_six(move) else 1) * _chase(board, move)
 
 
 def _quarry(board: Board, move: Move) -> int:
@@ -120,8 +118,11 @@ def _guard(board: Board, move: Move) -> int:
 
 def _square(board: Board, move: Move) -> int:
     start, end = _ends(move)
-    waits = board.rules.squares // 2 - DIE <= end < board.rules.squares // 2 and len(board.other) < board.rules.pieces
-    return _square_points(board, end) - _square_points(board, start) + waits
+    half, goal = board.rules.squares // 2, board.rules.squares
+    points = 4 * (goal - 2 <= start < goal) - 4 * (goal - 2 <= end < goal) - 6 * (start == 0)
+    if len(board.other) < board.rules.pieces:
+        points += (half - DIE <= end < half) - 7 * (half <= end <= half + DIE and end < goal) + 7 * (start == half)
+    return points
 
 
 FEATURES: dict[str, Feature] = {
@@ -153,12 +154,15 @@ FEATURES: dict[str, Feature] = {
             _seeming_passing,
         ),
         Feature(
-            "spoils", "0 without a capture, else 1 and the quarter of its way (1 to 4) the captured piece was in", _spoils
+            "spoils",
+            "0 without a capture, else 1 and the quarter of its way (1 to 4) the captured piece was in",
+            _spoils,
         ),
         Feature(
             "safety",
-            "how many pieces of the other side could capture the piece where it stood, times its quarter, less the same "
-            "where it lands; with 1 to 5 only, while a 6 must bring a piece out of the box; twice that unless a 6 was rolled",
+            "how many pieces of the other side could capture the piece where it stood, times its quarter, less the "
+            "same where it lands; with 1 to 5 only, while a 6 must bring a piece out of the box; twice that unless a 6 "
+            "was rolled",
             _safety,
         ),
         Feature(
@@ -167,12 +171,7 @@ FEATURES: dict[str, Feature] = {
             "stands 7 to 12 squares behind it",
             _pursuers,
         ),
-        Feature(
-            "targets",
-            "for pieces of the other side one to six squares in front after the move, the quarters of their ways that "
-            "they are in, added up; twice that after a 6",
-            _targets,
-        ),
+        Feature("targets", "as `chase`; three times that after a 6, which rolls again", _targets),
         Feature(
             "quarry",
             "how many pieces of the other side stand between the moved piece and the other side's A-square, on their "
@@ -187,9 +186,10 @@ FEATURES: dict[str, Feature] = {
         ),
         Feature(
             "square",
-            "points of the square it ends on less those of the square it starts from: 4 for the own A-square, -4 for the "
-            "last two before the finish zone, -5 for the other side's A-square and the six behind it while that side has "
-            "pieces in the box; and 1 for ending on the six before it then",
+            "-6 for leaving the own A-square; -4 for ending on one of the last two squares before the finish zone, 4 "
+            "for leaving them; and while the other side has pieces in the box, 1 for ending on the six "
+            "squares before its "
+            "A-square, -7 for ending on that or the six behind it, 7 for leaving it",
             _square,
         ),
     )
@@ -227,16 +227,6 @@ def _risk(board: Board, square: int, other: tuple[int, ...]) -> int:
     reach = DIE - 1 if boxed else DIE  # a 6 must bring a piece out of the box
     entering = boxed and theirs == 0 and 0 not in other
     return _quarter(board, square) * (sum(theirs - reach <= q < theirs for q in other) + entering)
-
-
-def _square_points(board: Board, square: int) -> int:
-    """What the card gives for a square of the mover."""
-    half = board.rules.squares // 2
-    if square == 0:
-        return 4
-    if half <= square <= half + DIE and square < board.rules.squares and len(board.other) < board.rules.pieces:
-        return -5
-    return -4 if board.rules.squares - 2 <= square < board.rules.squares else 0
 
 
 def _left(board: Board, move: Move) -> tuple[int, ...]:

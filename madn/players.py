@@ -92,7 +92,11 @@ class Rule:
     points: int = 0
 
     def __str__(self) -> str:
-        return f"{self.points:+d} {self.feature}" if self.points else f"{'avoid' if self.avoid else 'prefer'} {self.feature}"
+        return (
+            f"{self.points:+d} {self.feature}"
+            if self.points
+            else f"{'avoid' if self.avoid else 'prefer'} {self.feature}"
+        )
 
     @property
     def weight(self) -> int:
@@ -277,17 +281,23 @@ PLAYERS: dict[str, Player] = {
             _rules("prefer loot", "avoid exposed", "avoid danger", "avoid inside", "prefer front"),
         ),
         RulePlayer(
+            "handful",
+            "Follows six rules in order: capture, do not jump over the other side's pieces, do not land in reach of "
+            "them, leave the finish zone alone, stay behind them, and take the better square.",
+            _rules("prefer spoils", "avoid passing", "avoid danger", "avoid inside", "prefer quarry", "prefer square"),
+        ),
+        RulePlayer(
             "card",
             "Adds up the points of a card of eight lines and takes the move with the most.",
             _rules(
-                "+20 spoils",
+                "+30 spoils",
                 "-15 passing",
-                "+2 targets",
-                "+2 safety",
+                "+3 targets",
+                "+3 safety",
                 "+1 square",
-                "-2 pursuers",
-                "+5 quarry",
-                "-10 guard",
+                "-3 pursuers",
+                "+8 quarry",
+                "-20 guard",
             ),
         ),
     )
