@@ -60,6 +60,7 @@ from madn.solver.plan import MOST_PIECES
 
 EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
 HOLDER = "this advisor is for"
+BACKGROUND = threading.Lock()  # held while something is solved in the background: one part at a time, of all games
 
 
 class Probability(float):
@@ -426,10 +427,17 @@ class Advisor:
         with self._lock:
             if not self.parts.stores:  # it would have to be solved again and again
                 return None, True
-            if self._background is None or not self._background.is_alive():
-                self._background = threading.Thread(target=self._solve, args=(part,), daemon=True)
+            if BACKGROUND.acquire(blocking=False):
+                self._background = threading.Thread(target=self._solve_behind, args=(part,), daemon=True)
                 self._background.start()
         return None, False
+
+    def _solve_behind(self, part: Part) -> None:
+        """Solve in the background."""
+        try:
+            self._solve(part)
+        finally:
+            BACKGROUND.release()
 
     def _solve(self, part: Part) -> Values | None:
         try:
