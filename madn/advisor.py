@@ -403,7 +403,7 @@ class Advisor:
         home = data_directory()
         out = "DIR" if home is None else home / "NAME"
         rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # goes without saying
-        return f"madn solve {rules}{only} --scratch WORK --out {out}", part.positions
+        return f"madn solve {rules}{only} --out {out}", part.positions
 
     def way_on(self, board: Board | str) -> str:
         """What would give an exact answer about a board, in one sentence."""

@@ -26,6 +26,8 @@ SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
+HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
+HUGE_BITS, ALL_BITS = 16, "full"
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 
@@ -36,7 +38,8 @@ class Plan:
     `bits` is set if values are rounded to so many when they are stored.
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
-    it from the directory `scratch`, which takes `scratch_bytes`. `board` is set if only what it can lead to is solved.
+    it from the directory `scratch`, which takes `scratch_bytes`; it was named by the user or `scratch_chosen`. `board`
+    is set if only what it can lead to is solved.
     With `census`, positions are counted by value, and best moves are compared with second-best ones.
     """
 
@@ -55,6 +58,7 @@ class Plan:
     streamed: frozenset[Pair] = frozenset()
     scratch: str | None = None
     scratch_bytes: int = 0
+    scratch_chosen: bool = False
     resume: bool = False
     board: str | None = None
     census: bool = False
@@ -87,6 +91,11 @@ class Plan:
             raise ResourceError(f"{error}; with --scratch DIR it needs {needs}") from None
 
 
+def allowed_memory(limit: int | None) -> int:
+    """The bytes that a solve may take: what it was told, or what is free."""
+    return limit or available_memory() or sys.maxsize
+
+
 def make_plan(
     rules: Rules,
     *,
@@ -98,7 +107,7 @@ def make_plan(
     scratch: str | None = None,
     resume: bool = False,
     census: bool = False,
-    bits: int | None = None,
+    bits: int | str | None = None,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
 
@@ -106,7 +115,8 @@ def make_plan(
     of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` needs it too.
+    memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
+    positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -116,7 +126,7 @@ def make_plan(
         threads = checked_int("threads", threads, 1, MAX_THREADS, PlanError)
     if memory is not None:
         memory = checked_int("memory", memory, 1, MOST_BYTES, PlanError)
-    if bits is not None:
+    if bits is not None and not (isinstance(bits, str) and bits == ALL_BITS):
         bits = checked_int("bits", bits, MIN_BITS, MAX_BITS, PlanError)
     if method == "thesis" and (board is not None or scratch is not None):
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
@@ -131,6 +141,9 @@ def make_plan(
     pairs = components(rules, (own >> rules.squares, other >> rules.squares))
     positions = sum(count for _, count in Zones(rules).ranges(pairs)) if start else rules.positions
     small = positions <= SMALL_GAME
+    if bits is None and positions >= HUGE_GAME:
+        bits = HUGE_BITS
+    rounded = bits if isinstance(bits, int) else None
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE
     tolerance = checked_float("tolerance", tolerance, FLOAT64.finest, 1, PlanError)
@@ -144,8 +157,7 @@ def make_plan(
     elif scratch is None:
         needed = memory_in_one(rules, pairs) * item
     else:
-        limit = memory or available_memory() or sys.maxsize
-        needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
+        needed, streamed = memory_by_parts(rules, pairs, (allowed_memory(memory) - BASE_MEMORY) // item)
         needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
     return Plan(
         rules=rules,
@@ -158,7 +170,7 @@ def make_plan(
         components=len(pairs),
         largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=int(positions * (item if bits is None else bits / 8) * STORED[bits is None]) + (1 << 20),
+        disk_bytes=int(positions * (item if rounded is None else rounded / 8) * STORED[rounded is None]) + (1 << 20),
         pairs=tuple(pairs),
         streamed=streamed,
         scratch=scratch,
@@ -166,5 +178,5 @@ def make_plan(
         resume=resume,
         board=board,
         census=census,
-        bits=bits,
+        bits=rounded,
     )
