@@ -25,6 +25,7 @@ from madn import Advisor, Board, Move, Rules, explain
 from madn.advisor import estimates_of
 from madn.estimator import find_estimator
 from madn.features import FEATURES
+from madn.games import pig, pyramid
 from madn.players import PLAYERS, RulePlayer
 from madn.rules import HOUSE_RULES, ROLLS
 from madn.store.blocks import FIXED32
@@ -503,3 +504,119 @@ def test_every_feature_that_players_need_is_there(page: Page) -> None:
     known = run(page, "return Object.keys((await here('players.js')).FEATURES)", None)
     needed = {rule.feature for player in PLAYERS.values() if isinstance(player, RulePlayer) for rule in player.rules}
     assert needed <= set(known) <= set(FEATURES)
+
+
+# the other games
+
+
+@pytest.mark.parametrize(("target", "losing"), [(100, 1), (50, 6), (200, 1)])
+def test_pig_is_solved(target: int, losing: int, page: Page) -> None:
+    script = """
+    const { Pig } = await here("pig-solver.js");
+    const pig = new Pig(argument.target, argument.losing);
+    const regions = argument.others.map((other) => pig.region(other));
+    return { values: [...pig.values], regions, asked: argument.states.map((state) => pig.ask(...state)) };
+    """
+    solution = pig.solve(pig.Pig(target=target, losing_face=losing))
+    rng = random.Random(target)
+    states = []
+    for _ in range(60):
+        own = rng.randrange(target)
+        states.append((own, rng.randrange(target), rng.randrange(target - own)))
+    others = [0, target // 2, target - 1, rng.randrange(target)]
+    asked = {"target": target, "losing": losing, "states": states, "others": others}
+    found = run(page, script, asked)
+    expected = [solution.win(own, other) for own, other in product(range(target), repeat=2)]
+    assert np.abs(np.array(found["values"]) - expected).max() < 1e-12
+    for (own, other, hand), answer in zip(states, found["asked"], strict=True):
+        real = solution.ask(own, other, hand)
+        assert answer["action"] == real.action
+        assert answer["roll"] == pytest.approx(real.roll, abs=1e-12)
+        assert answer["hold"] == (None if real.hold is None else pytest.approx(real.hold, abs=1e-12))
+    for other, region in zip(others, found["regions"], strict=True):
+        for own, rolls in enumerate(region):
+            assert rolls[1:] == (~solution.strategy.decisions(own, other)[1 : target - own]).tolist(), (own, other)
+
+
+def test_the_pyramid_game_is_solved(page: Page) -> None:
+    script = """
+    const { Pyramid } = await here("pyramid-solver.js");
+    const pyramid = new Pyramid();
+    const best = (runs) => pyramid.best(runs).map(({ length, first, last }) => [length, first, last]);
+    return argument.map((runs) => [pyramid.ask(runs), best(runs)]);
+    """
+    solution = pyramid.solve(6)
+    states, seen = [pyramid.start(6)], set()
+    while states:
+        state = states.pop()
+        if state in seen or not any(state):
+            continue
+        seen.add(state)
+        states += [pyramid.after(state, action) for action in pyramid.actions(state)]
+    listed = sorted(seen)
+    runs = [[length for length, count in enumerate(state, 1) for _ in range(count)] for state in listed]
+    won = 0
+    for state, (value, best) in zip(listed, run(page, script, runs), strict=True):
+        if pyramid.is_final(state):
+            continue
+        assert value["wins"] == solution.wins(state), state
+        if value["wins"]:
+            won += 1
+            assert value["turns"] == solution.value(state).first
+            assert sorted(map(tuple, best)) == sorted(map(tuple, solution.best_actions(state)))
+    assert won > 100
+
+
+@pytest.mark.parametrize("language", ["", ".de"])
+def test_pig_can_be_played(language: str, browser: Any, host: str) -> None:
+    page, wrong = opened(browser, f"{host}/pig{language}.html")
+    page.check("#hint")
+    scores = []
+    for _ in range(400):
+        if page.is_enabled("#pig-hold") and re.search("hold|aufhören", page.inner_text("#advice")):
+            page.click("#pig-hold")
+        elif page.is_enabled("#pig-roll"):
+            page.click("#pig-roll")
+        else:
+            page.wait_for_timeout(5)
+        scores.append(tuple(int(page.inner_text(f"#{name}")) for name in ("you", "other")))
+        if max(scores[-1]) >= 100:
+            break
+    assert max(scores[-1]) >= 100
+    assert re.search("won|gewonnen", page.inner_text("#said"))
+    assert page.is_disabled("#pig-roll")
+    page.fill("#own", "120")
+    assert "100" in page.inner_text("#answer")
+    page.select_option("#which", "wubbel")
+    page.wait_for_function("document.getElementById('facts').textContent.includes('53')")
+    assert wrong == []
+    page.close()
+
+
+@pytest.mark.parametrize("language", ["", ".de"])
+def test_the_pyramid_game_can_be_won(language: str, browser: Any, host: str) -> None:
+    page, wrong = opened(browser, f"{host}/pyramid{language}.html")
+    while page.is_enabled("#show"):
+        page.click("#show")
+        bars = [page.locator(".hint").nth(n) for n in {0, page.locator(".hint").count() - 1}]
+        for label in [bar.get_attribute("aria-label") for bar in bars]:
+            page.click(f'#board [aria-label="{label}"]')
+        page.click("#mark")
+    assert re.search("you have won|Du hast gewonnen", page.inner_text("#said"))
+    page.click("#them")  # with five tiers whoever begins wins
+    page.check("#hint")
+    assert re.search("best player wins|beste Spieler gewinnt", page.inner_text("#facts"))
+    assert wrong == []
+    page.close()
+
+
+def opened(browser: Any, address: str) -> tuple[Page, list[str]]:
+    """A page that is ready, and the list of its mistakes."""
+    page = browser.new_page(reduced_motion="reduce")
+    page.set_default_timeout(30_000)
+    wrong: list[str] = []
+    page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(address)
+    page.wait_for_selector("body.ready")
+    return page, wrong

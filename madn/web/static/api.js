@@ -19,8 +19,6 @@
 // An error is `Refused` with the status of HTTP (404: nobody knows this position) and a line for people; anything else
 // that is thrown means that there was no answer at all.
 
-import { pageSentences } from "./why.js";
-
 export class Refused extends Error {
   constructor(status, message) {
     super(message);
@@ -76,6 +74,7 @@ export function source({ name, version, rules }) {
     },
 
     async why(board, roll, chosen, how) {
+      const { pageSentences } = await import("./why.js"); // the first view does without it
       return pageSentences(await this.position(board), roll, rules, chosen, how);
     },
 
