@@ -29,6 +29,17 @@ RULES = Rules(pieces=2)
 WIDE, PHONE, LANDSCAPE = ({"width": w, "height": h} for w, h in ((1280, 800), (360, 640), (640, 360)))
 MOBILE: dict[str, Any] = {"has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 Open = Callable[..., Page]
+# The same rolls every time: a game that happens to be short or without a choice would fail a test once in a while.
+DICE = """(() => {
+  let state = 1;
+  crypto.getRandomValues = (numbers) => {
+    for (let n = 0; n < numbers.length; n++) {
+      state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+      numbers[n] = numbers.BYTES_PER_ELEMENT > 1 ? state : state >>> 20;
+    }
+    return numbers;
+  };
+})();"""
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def address() -> Iterator[str]:
 @pytest.fixture
 def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
     """Open the page at a path; a mistake of a script or a broken rule of the content policy fails the test."""
-    from browser import WIDE
+    from browser import DICE, WIDE
 
     contexts: list[Any] = []
     wrong: list[str] = []
@@ -110,6 +110,7 @@ def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterato
     def visit(path: str = "?rules=2,40", at: str = address, faults: bool = False, **settings: Any) -> Any:
         given = {"viewport": WIDE, "locale": "en-GB", "reduced_motion": "reduce", **settings}
         contexts.append(browser.new_context(**given))
+        contexts[-1].add_init_script(DICE)
         page = contexts[-1].new_page()
         page.set_default_timeout(20_000)
         if not faults:  # of the server: the browser writes each of them down

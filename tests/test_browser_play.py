@@ -317,7 +317,7 @@ def test_a_whole_game_and_what_it_was_worth(visit: Open, tmp_path: Path) -> None
     assert "%" not in luck
     assert page.locator("#review-plies li").count() == len(record.plies)
     assert len((page.locator("#review-graph .curve").get_attribute("points") or "").split()) == len(record.plies) + 1
-    assert page.locator("#summary .card").count() == 3
+    assert page.locator("#summary .entry").count() == 3
 
 
 def test_a_game_with_estimates(visit: Open) -> None:

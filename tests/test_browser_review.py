@@ -81,7 +81,7 @@ def test_a_record_is_gone_over_by_keys_clicks_and_moments(visit: Open, db: Any) 
     assert page.locator("#review-plies [aria-current]").count() == 1
 
     swings = sorted(range(count), key=lambda n: -abs(wins[n + 1] - wins[n]))[:3]
-    cards = page.locator("#summary .card").all()
+    cards = page.locator("#summary .entry").all()
     assert [int(card.inner_text().split(".")[0]) - 1 for card in cards] == sorted(swings)
     cards[0].click()
     assert page.inner_text("#step") == f"{sorted(swings)[0] + 1} / {count}"

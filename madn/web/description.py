@@ -274,7 +274,8 @@ def documentation(databases: Sequence[Served], games: Iterable[str] = ()) -> str
             answer = asked["responses"]["200"]["content"]["application/json"]["schema"]
             parts.append(_table(("field of the answer", "meaning"), _fields(answer)))
     schemas = "".join(
-        f'<h3 id="{name}">{name}</h3>{_table(("field", "meaning"), _fields(schema))}' for name, schema in SCHEMAS.items()
+        f'<h3 id="{name}">{name}</h3>{_table(("field", "meaning"), _fields(schema))}'
+        for name, schema in SCHEMAS.items()
     )
     errors = _table(("status", "meaning"), [(str(status), html.escape(meaning)) for status, meaning in ERRORS.items()])
     return f"""<!doctype html>

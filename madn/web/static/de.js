@@ -11,6 +11,8 @@ export const DE = {
   rules: "Spielregeln",
   help: "Hilfe",
   about: "Über diese Seite",
+  pig: "Ein anderes Spiel: Pig",
+  pyramid: "Ein anderes Spiel: Pyramide",
   interface: "Für Programme",
   play: "Spielen",
   explore: "Erkunden",

@@ -11,6 +11,8 @@ export const EN = {
   rules: "Rules",
   help: "Help",
   about: "About",
+  pig: "Another game: Pig",
+  pyramid: "Another game: Pyramid",
   interface: "For programs",
   play: "Play",
   explore: "Explore",

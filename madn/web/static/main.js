@@ -151,7 +151,8 @@ class Page {
     get("game").textContent = say(word, { pieces: rules.pieces, positions: whole(positions) }) + house.join("");
     get("language").textContent = say("other");
     get("language").lang = say("otherCode");
-    for (const page of ["rules", "help", "about"]) get(page).href = language() === "de" ? `${page}.de.html` : `${page}.html`;
+    get("programs").hidden = !api.served;
+    for (const page of ["rules", "help", "about", "pig", "pyramid"]) get(page).href = language() === "de" ? `${page}.de.html` : `${page}.html`;
   }
 
   listen() {

@@ -134,7 +134,7 @@ export class Review {
     const cards = storage.games().flatMap(({ code, when }) => {
       try {
         const game = readCode(code);
-        const button = part("card", titleOf(game), "button");
+        const button = part("entry", titleOf(game), "button");
         button.type = "button";
         const result = game.winner ? say(game.twoPeople ? "sideWins" : game.person(game.winner) ? "youWin" : "youLose", { side: say(game.winner), player: nameOf(game.players[game.winner]) }) : say("unfinished");
         button.append(part("quiet", `${result} · ${new Date(when).toLocaleDateString(document.documentElement.lang)}`));
@@ -240,7 +240,7 @@ export class Review {
     const ply = game.plies[at];
     const values = { who: game.twoPeople ? say(ply.seat) : nameOf(game.players[ply.seat]), roll: ply.roll, move: moveText(ply.move, ply.seat, game.rules) };
     const word = judgement.plies[at].loss > 0.02 ? "momentError" : ply.move.captures ? "momentCapture" : ply.move.to === null ? "momentPass" : "momentRoll";
-    const button = part("card", `${at + 1}. ${say(word, values)}`, "button");
+    const button = part("entry", `${at + 1}. ${say(word, values)}`, "button");
     button.type = "button";
     const [before, behind] = [chance(from, judgement.exact[at]), chance(to, judgement.exact[at + 1])];
     button.append(part("quiet", say("momentSwing", { from: before, to: behind })));
