@@ -49,12 +49,15 @@ def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
     return out
 
 
-def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], item: int) -> int:
-    """The most that the files of a solve take at any time, when values go as soon as nothing needs them."""
+def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], item: int, stored: int) -> int:
+    """The most that the files of a solve take at any time, when values go as soon as nothing needs them.
+
+    A value takes `item` bytes in memory and in checkpoints, `stored` bytes once it is solved.
+    """
     live: dict[Pair, int] = {}
     peak = 0
     for pair in pairs:
-        size = component_positions(rules, *pair) * item
+        size = component_positions(rules, *pair) * stored
         if pair in streamed:  # two checkpoints, or strips and one; not mirrored, the strips are written in two ways
             checkpoint = _after_capture(rules, *pair) * item
             strips = size * (1 if pair[0] == pair[1] else 2)

@@ -112,7 +112,7 @@ def make_plan(
     """Work out what solving a game takes; nothing is allocated.
 
     `tolerance` is the residual to reach: the largest |V - T(V)| over all positions. By default it is 1e-15 for games
-    of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
+    of up to 20 million positions and 1e-6 above. Tolerances of 2e-7 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
     memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
@@ -174,7 +174,7 @@ def make_plan(
         pairs=tuple(pairs),
         streamed=streamed,
         scratch=scratch,
-        scratch_bytes=0 if scratch is None else scratch_bytes(rules, pairs, streamed, item),
+        scratch_bytes=0 if scratch is None else scratch_bytes(rules, pairs, streamed, item, representation.stored),
         resume=resume,
         board=board,
         census=census,

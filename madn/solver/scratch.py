@@ -29,7 +29,7 @@ from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling
 
-FORMAT = 5
+FORMAT = 6
 TASK = "plan.json"
 PART = "plan.json-part"  # of a plan that was being written
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+|plan\.json-part")
@@ -173,7 +173,9 @@ class Scratch:
         """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
         if pair not in self._tilings:
             f, g = pair
-            self._tilings[pair] = Tiling(self.sides[g], self.sides[f], self.plan.threads)
+            self._tilings[pair] = Tiling(
+                self.sides[g], self.sides[f], self.plan.representation.dtype, self.plan.threads
+            )
         return self._tilings[pair]
 
     def open(self, pair: Pair) -> StripFile:
@@ -181,7 +183,7 @@ class Scratch:
         path, figures = self.path(pair, "values"), self.done(pair)
         if figures is None:
             raise damaged(path, f"its figures, {self.path(pair, 'done').name}, are missing")
-        return StripFile(path, self.tiling(pair), self.plan.representation.dtype, figures["sums"])
+        return StripFile(path, self.tiling(pair), figures["sums"])
 
     def save(self, pair: Pair, component: Component, solved: Solved, figures: dict[str, Any]) -> None:
         """Write a solved component; it counts as solved once its figures are there."""
@@ -191,7 +193,7 @@ class Scratch:
                 raise damaged(self.path(pair, "state"), "missing")
             sums = state["sums"]
         else:
-            with StripFile(self.path(pair, "values"), self.tiling(pair), self.plan.representation.dtype) as file:
+            with StripFile(self.path(pair, "values"), self.tiling(pair)) as file:
                 component.store(file, solved)
                 file.flush()
                 sums = file.sums_text()
