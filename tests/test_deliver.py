@@ -17,17 +17,20 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from strategies import all_boards
 
+import madn
 from madn import Board, MissingBlockError, Rules, open_database
 from madn._core import Game
 from madn.cli import main
 from madn.solver import _packing, id_order, make_plan, solve, strips
 from madn.solver.deliver import Delivery
-from madn.solver.footprint import class_sizes, component_positions, scratch_bytes, side_size
+from madn.solver.footprint import class_sizes, component_positions, delivered_late, disk_peak, side_size
 from madn.solver.graph import components, exits, later_zones
 from madn.solver.numbers import FIXED32, FLOAT64
+from madn.solver.scratch import Scratch
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile, Tiling
 from madn.solver.zones import Zones
+from madn.solving import planned
 from madn.store import compress_database, verify_database
 
 # what is handed over
@@ -112,10 +115,46 @@ def test_values_stay_only_as_long_as_they_are_needed(tmp_path: Path) -> None:
         most = max(most, sum(path.stat().st_size for path in tmp_path.iterdir() if path.suffix in (".values", ".work")))
 
     solve_on_disk(plan, tell)
-    planned = scratch_bytes(rules, list(plan.pairs), plan.streamed, 4, 3) - (1 << 26)
+    expected = disk_peak(rules, list(plan.pairs), plan.streamed, item=4, stored=3, database=0.0) - (1 << 26)
     tiles = 4 * sum(len(Side(rules, f).class_start) * len(Side(rules, g).class_start) for f, g in plan.pairs)
-    assert planned * 0.8 < most <= planned + tiles
+    assert expected * 0.8 < most <= expected + tiles
     assert not list(tmp_path.glob("*.values"))
+
+
+@pytest.mark.parametrize("census", [False, True])
+def test_the_largest_components_are_delivered_in_the_end_and_the_largest_first(
+    census: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Unless their moves are compared: then each is delivered while the values that they lead to are there."""
+    rules, order = Rules(3, 8), []
+    plan = disk_plan(rules, tmp_path, census=census)
+    mark = Scratch.mark_stored
+
+    def noted(scratch: Scratch, pair: tuple[int, int], counted: dict[str, Any]) -> None:
+        order.append(pair)
+        mark(scratch, pair, counted)
+
+    monkeypatch.setattr(Scratch, "mark_stored", noted)
+    solve_on_disk(plan, None, Collector(rules, plan.representation))
+    large = [pair for pair in plan.pairs if delivered_late(rules, pair, census=False)]
+    assert large[-1] == (0, 0)
+    assert len(large) == 4
+    rest = [pair for pair in plan.pairs if pair not in large]
+    assert order == (list(plan.pairs) if census else rest + large[::-1])
+
+
+def test_scratch_files_and_database_stay_within_the_room_that_was_planned(tmp_path: Path) -> None:
+    rules, most = Rules(3, 14), 0
+    places: dict[str, Any] = {"out": tmp_path / "db", "scratch": tmp_path / "scratch", "tolerance": 1e-6, "bits": 16}
+
+    def tell(fraction: float, text: str) -> None:
+        nonlocal most
+        most = max(most, sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file()))
+
+    plan = planned(rules, **places)
+    whole_database = plan.scratch_bytes + plan.disk_bytes
+    madn.solve(rules, **places, progress=tell)
+    assert most <= plan.peak_bytes < whole_database
 
 
 def test_values_that_went_to_a_lost_database_are_solved_again(tmp_path: Path) -> None:
