@@ -64,4 +64,6 @@ class Representation:
 
 # Six fixed32 values add up inside 32 bits.
 FIXED32 = Representation("fixed32", np.int32, 1 << 28, finest=1e-8, tie=1.0, shift=0.0, sweeps=12, cost=0.8)
+# Whole numbers in 64-bit floats: sums of six are exact.
+STEPS48 = Representation("steps48", np.float64, 1 << 47, finest=1e-14, tie=1.0, shift=0.0, sweeps=22, cost=1.25)
 FLOAT64 = Representation("float64", np.float64, 0.5, finest=1e-15, tie=1e-12, shift=0.5, sweeps=22, cost=1.25)

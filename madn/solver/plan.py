@@ -13,6 +13,7 @@ from madn.solver.footprint import (
     component_positions,
     memory_by_parts,
     memory_in_one,
+    memory_proved,
     memory_to_hand_over,
     scratch_bytes,
 )
@@ -24,6 +25,8 @@ METHODS = ("tiles", "thesis")
 MOST_PIECES = 4
 SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
+PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
+MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
@@ -37,7 +40,8 @@ class Plan:
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
     it from the directory `scratch`, which takes `scratch_bytes`. `board` is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones. If bounds are to
+    be `proved`, each position gets a lower and an upper value too.
     """
 
     rules: Rules
@@ -59,6 +63,7 @@ class Plan:
     board: str | None = None
     census: bool = False
     bits: int | None = None
+    proved: bool = False
 
     def task(self) -> dict[str, Any]:
         """All that the values depend on."""
@@ -80,7 +85,7 @@ class Plan:
             for allowed in (self.memory_limit, None):
                 check_memory("this solve", self.memory_bytes, allowed)
         except ResourceError as error:
-            if self.scratch is not None or self.method == "thesis":
+            if self.scratch is not None or self.proved or self.method == "thesis":
                 raise
             least = make_plan(self.rules, tolerance=self.tolerance, board=self.board, memory=1, scratch=".")
             needs = f"{amount(least.memory_bytes)} and at most {amount(least.scratch_bytes)} of disk"
@@ -99,6 +104,7 @@ def make_plan(
     resume: bool = False,
     census: bool = False,
     bits: int | None = None,
+    proved: bool = False,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
 
@@ -106,7 +112,8 @@ def make_plan(
     of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` needs it too.
+    memory, and for work that can be taken up again with `resume`; a `census` needs it too. With `proved`, bounds of
+    every value are found in memory.
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -124,6 +131,8 @@ def make_plan(
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
     if census and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
+    if proved and (method == "thesis" or scratch is not None or bits is not None):
+        raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
@@ -136,13 +145,15 @@ def make_plan(
     tolerance = checked_float("tolerance", tolerance, FLOAT64.finest, 1, PlanError)
     fixed = method == "tiles" and not small and tolerance >= FIXED32.finest
     representation = FIXED32 if fixed else FLOAT64
+    if proved and tolerance > (most := PROVABLE[representation.name]):
+        raise PlanError(f"to prove bounds, this game is solved to {most:g} or finer, not {tolerance:g}")
     item = representation.itemsize
     threads = threads or usable_threads()
     streamed: frozenset[Pair] = frozenset()
     if method == "thesis":
         needed = positions * FLOAT64.itemsize
     elif scratch is None:
-        needed = memory_in_one(rules, pairs) * item
+        needed = (memory_proved if proved else memory_in_one)(rules, pairs) * item
     else:
         limit = memory or available_memory() or sys.maxsize
         needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
@@ -158,7 +169,8 @@ def make_plan(
         components=len(pairs),
         largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=int(positions * (item if bits is None else bits / 8) * STORED[bits is None]) + (1 << 20),
+        disk_bytes=int(positions * ((item if bits is None else bits / 8) * STORED[bits is None] + MARGINS * proved))
+        + (1 << 20),
         pairs=tuple(pairs),
         streamed=streamed,
         scratch=scratch,
@@ -167,4 +179,5 @@ def make_plan(
         board=board,
         census=census,
         bits=bits,
+        proved=proved,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from madn.board import Board
+from madn.solver.bounds import Bounds, Proof
 from madn.solver.census import Census
 from madn.solver.components import Component, InMemory, Matrices
 from madn.solver.convergence import Convergence
@@ -18,7 +19,7 @@ from madn.solver.id_order import Receiver
 from madn.solver.plan import Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
-from madn.solver.solution import Extremes, MatrixValues, Solution
+from madn.solver.solution import BoundValues, Extremes, MatrixValues, Solution
 from madn.solver.streamed import Resident, Streamed
 
 # The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
@@ -52,6 +53,8 @@ class _InOneGo:
         self.solved: dict[Pair, Matrices] = {}
         self.wins: dict[str, float] = {}  # of the boards that are reported
         self.values: MatrixValues | None = None
+        self.bounds = Bounds(plan.representation) if plan.proved else None
+        self.proofs: list[Proof] = []
         self.census: Census | None = None
 
     def solve(self, progress: Progress) -> Solution:
@@ -80,6 +83,8 @@ class _InOneGo:
         f, g = pair
         component = InMemory(self.sides[f], self.sides[g], self.plan.representation, self.solved, self.plan.threads)
         figures = self.converge(pair, component, tell)
+        if self.bounds is not None:
+            self.proofs.append(self.bounds.prove(component, self.plan))
         self.solved |= component.matrices(both=False)
         return figures
 
@@ -108,6 +113,8 @@ class _InOneGo:
             start=self.wins.get(str(Board.start(plan.rules))),
             values=self.values,
             census=self.census,
+            bounds=None if self.bounds is None else BoundValues(plan, self.sides, self.bounds),
+            proofs=tuple(self.proofs),
         )
 
 
