@@ -26,7 +26,7 @@ from madn.solver import Plan, Scratch, Solution, make_plan, scratch_directory
 from madn.solver import solve as carry_out
 from madn.solver.scratch import check_scratch
 from madn.store import write_database
-from madn.store.blocks import ENCODINGS, quantised
+from madn.store.blocks import ENCODINGS, PROVED, quantised
 from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
 from madn.store.workplace import check_room, check_writable, published
 from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
@@ -43,7 +43,8 @@ class Result:
 
     All probabilities are those of the side to move, before it rolls. `win` is that of `board`, or of the start; `start`
     is None if the start was not solved. `residual` is the largest |V - T(V)| over all positions, where T takes the mean
-    over the rolls of the best successor.
+    over the rolls of the best successor. If bounds were proved, `lower` and `upper` are those of `win`, `width` is the
+    largest difference of the two over all positions, and `proof` has the directed sweeps of each component.
     """
 
     rules: Rules
@@ -69,6 +70,11 @@ class Result:
     census: dict[str, Any] | None
     out: str | None = None
     sample: str | None = None
+    lower: float | None = None
+    upper: float | None = None
+    width: float | None = None
+    width_board: str | None = None
+    proof: list[dict[str, Any]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The figures as `madn solve --json` prints them."""
@@ -97,6 +103,7 @@ def solve(
     board: Board | str | None = None,
     census: bool = False,
     resume: bool = False,
+    proved: bool = False,
     sample: Path | None = None,
     samples: int = SAMPLES,
     samples_least: int = LEAST,
@@ -109,6 +116,7 @@ def solve(
     `scratch` is a directory for what does not fit into `memory` (bytes), and for work that can be taken up again with
     `resume`; it is emptied when the databases are complete. `tolerance` is the residual to reach. With `board` only
     what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth.
+    With `proved` every value gets a lower and an upper bound that are proved (docs/proof.md), in memory.
     `progress` is called with the part that is done, 0 to 1, and a few words.
 
     `sample` is a file for positions with their values, which `madn.samples` reads: about `samples` of them, drawn
@@ -127,6 +135,7 @@ def solve(
         board=board,
         census=census,
         resume=resume,
+        proved=proved,
         sample=sample,
         samples=samples,
         samples_least=samples_least,
@@ -288,7 +297,7 @@ class Job:
     def encoders(self) -> Iterator[tuple[str, Encoder]]:
         """Where the databases are written, and how."""
         plan = self.plan
-        given = ENCODINGS[plan.representation.name]
+        given = (PROVED if plan.proved else ENCODINGS)[plan.representation.name]
         if self.out is not None:
             yield self.out, ValueEncoder(plan.rules, given, given if plan.bits is None else quantised(plan.bits))
         if self.policy is not None:
@@ -312,6 +321,7 @@ class Job:
             "bits": plan.bits,
             "policy": self.policy,
             "census": plan.census and self.policy is None,
+            "proved": plan.proved,
             **(self.sampling.options() if self.sampling else {}),
         }
         for name, value in options.items():
@@ -333,13 +343,24 @@ class Job:
             census=asdict(solution.census) if solution.census else None,
             out=self.out,
             sample=None if self.sampling is None else self.sampling.path,
+            **self._proof(solution),
         )
+
+    def _proof(self, solution: Solution) -> dict[str, Any]:
+        """What is reported of proved bounds."""
+        if solution.bounds is None:
+            return {}
+        lower, upper = solution.bounds.interval(self.plan.boards()[0])
+        widest = max(solution.proofs, key=lambda proof: proof.width)
+        proof = [{**part._asdict(), "board": str(part.board)} for part in solution.proofs]
+        board = str(widest.board)
+        return {"lower": lower, "upper": upper, "width": widest.width, "width_board": board, "proof": proof}
 
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
     elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out", "sample"}
-    elsewhere |= {"min", "max", "min_board", "max_board"}
+    elsewhere |= {"min", "max", "min_board", "max_board", "lower", "upper"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}
 
