@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from madn.ranking import rank, rank_many, unrank, unrank_many
     from madn.rules import Rules
     from madn.solving import solve
+    from madn.why import explain
 
 __version__: str
 
@@ -63,6 +64,7 @@ LAZY = {  # the names of each module, errors apart: nothing is imported before i
     "ranking": ("rank", "rank_many", "unrank", "unrank_many"),
     "rules": ("Rules",),
     "solving": ("solve",),
+    "why": ("explain",),
 }
 
 __all__ = [
@@ -100,6 +102,7 @@ __all__ = [
     "RulesMismatchError",
     "ValueDatabase",
     "__version__",
+    "explain",
     "open_database",
     "rank",
     "rank_many",

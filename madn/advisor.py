@@ -60,6 +60,7 @@ from madn.solver.plan import MOST_PIECES
 
 EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
 HOLDER = "this advisor is for"
+BACKGROUND = threading.Lock()  # held while something is solved in the background: one part at a time, of all games
 
 
 class Probability(float):
@@ -411,7 +412,7 @@ class Advisor:
         home = data_directory()
         out = "DIR" if home is None else home / "NAME"
         rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # goes without saying
-        return f"madn solve {rules}{only} --scratch WORK --out {out}", part.positions
+        return f"madn solve {rules}{only} --out {out}", part.positions
 
     def way_on(self, board: Board | str) -> str:
         """What would give an exact answer about a board, in one sentence."""
@@ -435,10 +436,17 @@ class Advisor:
         with self._lock:
             if not self.parts.stores:  # it would have to be solved again and again
                 return None, True
-            if self._background is None or not self._background.is_alive():
-                self._background = threading.Thread(target=self._solve, args=(part,), daemon=True)
+            if BACKGROUND.acquire(blocking=False):
+                self._background = threading.Thread(target=self._solve_behind, args=(part,), daemon=True)
                 self._background.start()
         return None, False
+
+    def _solve_behind(self, part: Part) -> None:
+        """Solve in the background."""
+        try:
+            self._solve(part)
+        finally:
+            BACKGROUND.release()
 
     def _solve(self, part: Part) -> Values | None:
         try:

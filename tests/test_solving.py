@@ -107,10 +107,10 @@ def test_from_disk_as_from_memory(tmp_path: Path) -> None:
     ("settings", "error", "part"),
     [
         ({"out": ""}, OutputError, "name of a directory is missing"),
-        ({"policy": "p"}, PlanError, "scratch directory"),
+        ({"out": None, "census": True}, PlanError, "scratch directory"),
         ({"bits": 3}, PlanError, "bits must be"),
         ({"memory": 1 << 20}, ResourceError, "memory"),
-        ({"resume": True}, PlanError, "scratch directory"),
+        ({"out": None, "resume": True}, PlanError, "scratch directory"),
         ({"board": "77/0"}, MadnError, "no square 77"),
         ({"tolerance": 0.0}, PlanError, "tolerance"),
     ],

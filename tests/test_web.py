@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,17 @@ def test_a_player_makes_one_of_its_moves(board: Board, roll: int, player: str, s
 def test_the_best_move_is_asked_where_no_player_is_named(client: TestClient) -> None:
     found = asked(client, "move", board="3,17/0", roll=4)
     assert (found["player"], found["move"], found["loss"]) == ("optimal", "3-7", 0)
+
+
+def test_why_the_best_move_is_better_than_that_of_a_player(client: TestClient) -> None:
+    with madn.open_database() as db:
+        board = Board.parse("3,17/0", db.rules)
+        moves = db.moves(board, 4)
+        for language, player in product(("en", "de"), ("optimal", "runner")):
+            found = asked(client, "move", board=board, roll=4, player=player, why=language)
+            assert found["why"] == madn.explain(board, 4, moves, found["move"]).sentences(language)
+    assert "why" not in asked(client, "move", board="3,17/0", roll=4)
+    assert "why is one of en, de" in client.get("/api/move?board=3,17/0&roll=4&why=fr").json()["message"]
 
 
 def test_a_seed_decides_what_a_random_player_does(client: TestClient) -> None:

@@ -3,6 +3,9 @@
 import json
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from starlette.testclient import TestClient
 from strategies import boards
 
-from madn import Advisor, Board, Rules
+from madn import Advisor, Board, Rules, open_database
 from madn.advisor import estimates_of
 from madn.cli import main
 from madn.parts import Part, Parts
-from madn.web.answers import ServedAdvisor
+from madn.web.answers import Served, ServedAdvisor
 from madn.web.app import make_app
 from madn.web.description import openapi
+from madn.web.games import name_of, on_offer
 
 FOUR = Rules(pieces=4, squares=12)
 ENDGAME = "5,13,14,15/3,12,14,15"
@@ -129,6 +133,37 @@ def test_strangers_cannot_have_more_than_one_part_solved_at_a_time(
     assert waiting == 0
     assert len(solved) == len(set(solved)), "a part was solved twice"
     assert all(part.positions <= 2000 for part in solved)
+
+
+def test_games_on_offer_are_opened_when_somebody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MADN_CACHE", str(tmp_path))
+    with ExitStack() as stack, open_database() as two:
+        offer = on_offer(stack)
+        assert {"three-pieces", "two-pieces-three-rolls-start-in-box-no-jumping-must-capture"} <= set(offer)
+        opened: list[str] = []
+
+        def watched(name: str) -> Served:
+            opened.append(name)
+            return offer[name][1]()
+
+        watching = {name: (rules, partial(watched, name)) for name, (rules, _) in offer.items()}
+        client = TestClient(make_app([Served("two-pieces", two)], on_offer=watching))
+        games = client.get("/api/games").json()["games"]
+        assert games[0] == {"name": "two-pieces", "rules": asdict(Rules(pieces=2))}
+        assert len(games) == len(offer)
+        assert opened == []
+        name = "three-pieces-must-capture"
+        for _ in range(2):
+            facts = client.get("/api/game", params={"db": name}).json()
+            assert (facts["name"], facts["exact"]) == (name, False)
+        assert facts["rules"] == asdict(Rules(pieces=3, must_capture=True))
+        position = client.get("/api/position", params={"board": "0/0", "db": name}).json()
+        assert position["win"] == facts["boards"]["start"]["win"]
+        assert opened == [name]
+        assert client.get("/api/game?db=five-pieces").status_code == 404
+        assert len(client.get("/api/databases").json()["databases"]) == 1
+        found = {name: rules for name, (rules, _) in offer.items()}
+        assert all(name_of(rules) == name for name, rules in found.items())
 
 
 def test_the_command_serves_a_game_without_a_database(

@@ -1,10 +1,12 @@
 """Commands that query a database: `info`, `win`, `best-move`, `analyse`."""
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import click
 
 import madn
+from madn.board import Board
 from madn.cli.asking import advisor_for, question_argument, source_fields, source_text, weakest
 from madn.cli.options import database_argument, rules_options
 from madn.cli.output import (
@@ -103,20 +105,28 @@ def win(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
 
 @click.command("best-move")
 @question_argument("ROLL")
+@click.option("--why", is_flag=True, help="Say in what the best move differs from the second best.")
+@click.option("--chosen", metavar="MOVE", help="With --why: in what it differs from this move.")
+@click.option("--language", type=click.Choice(["en", "de"]), default="en", help="Language of --why.  [default: en]")
 @rules_options
 @json_option
-def best_move(question: tuple[str | None, str, str], rules: Rules, as_json: bool) -> None:
+def best_move(
+    question: tuple[str | None, str, str], why: bool, chosen: str | None, language: str, rules: Rules, as_json: bool
+) -> None:
     """Give the best move for a roll.
 
     All legal moves are listed, best first, each with the probability that the mover wins after it, and the
     board that the next player to roll sees. A database of best moves has no probabilities. DB may be left out,
-    as for madn win.
+    as for madn win. --why adds a sentence or two about what differs between two moves: what the next roll can do,
+    and what they are worth in percentage points.
 
-    Example: madn best-move 0,5,10,15/0,3 4
+    Example: madn best-move 0,5,10,15/0,3 4 --why
     """
     from madn.database import proved_best
 
     db, board, roll = question[0], question[1], int(question[2])
+    if chosen is not None and not why:
+        raise click.UsageError("--chosen goes with --why")
     with advisor_for(db, rules) as advisor:
         moves = advisor.moves(board, roll)
         if not moves:
@@ -127,9 +137,14 @@ def best_move(question: tuple[str | None, str, str], rules: Rules, as_json: bool
         proved = proved_best(moves)
         words = {None: [], True: ["The best move is proved."], False: ["Which move is best is not proved."]}[proved]
         words += [source_text(advisor, least, board)] if db is None else []
-        below = "".join(f"\n\n{word}" for word in ["\n".join(words)] if word)
+        below = "\n\n" + "\n".join(words) if words else ""
         answer = {"board": board, "roll": roll, "move": str(best.move), "win": best.win}
         answer |= {"moves": listed} if proved is None else {"proved": proved, "moves": listed}
+        if why:
+            from madn.why import explain
+
+            answer["why"] = explain(Board.parse(board, advisor.rules), roll, moves, chosen).sentences(language)
+            below = f"\n\n{textwrap.fill(' '.join(answer['why']), 79, break_on_hyphens=False)}{below}"
         show(as_json, {**answer, **source_fields(least, advisor.rules)}, table + below)
 
 

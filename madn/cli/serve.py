@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from madn.advisor import Advisor
     from madn.database import Database
 
-NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
-
 
 def _addresses(_context: click.Context, _option: click.Parameter, texts: tuple[str, ...]) -> tuple[str, ...]:
     """Check addresses and networks."""
@@ -74,15 +72,17 @@ def serve(
     """Play and explore on a web page; programs can ask it too.
 
     Without DB the game of --pieces and the house rules is served: exact answers as for madn win, estimates where
-    nobody knows, and endgames become exact while the server runs. Beside four pieces the two-piece game is served,
-    too. Nothing is written but the cache of what was solved. Only this computer can open the page, unless --host
-    says otherwise. Ctrl-C stops the server. starlette and uvicorn serve the page: pip install starlette uvicorn.
+    nobody knows, and endgames become exact while the server runs. Without any of these options the page offers two,
+    three and four pieces and all house rules. Nothing is written but the cache of what was solved. Only this computer
+    can open the page, unless --host says otherwise. Ctrl-C stops the server. starlette and uvicorn serve the page:
+    pip install starlette uvicorn.
 
     Example: madn serve --port 8080
     """
     try:
         from madn.web.answers import Served, ServedAdvisor
         from madn.web.app import make_app
+        from madn.web.games import name_of, on_offer
         from madn.web.serve import address_of, bound, host_names
         from madn.web.serve import serve as run
     except ModuleNotFoundError as error:
@@ -99,18 +99,19 @@ def serve(
         )
         if not db:
             try:
-                games = [(_name(rules), stack.enter_context(_known(rules)))]
+                games = [(name_of(rules), stack.enter_context(_known(rules)))]
             except NoAnswerError as error:
                 if rules != Rules():
                     raise
                 click.echo(f"madn: not served: {error}", err=True)
             if rules == Rules():
-                games.append((_name(Rules(pieces=2)), stack.enter_context(open_database())))
+                games.append((name_of(Rules(pieces=2)), stack.enter_context(open_database())))
         served = [
             ServedAdvisor(name, game) if isinstance(game, Advisor) else Served(name, game) for name, game in games
         ]
         listening = bound(host, port)
-        app = make_app(served, rate, host_names(listening, host, names))
+        offer = None if db or rules_given() else on_offer(stack)
+        app = make_app(served, rate, host_names(listening, host, names), offer)
         address = address_of(listening)
         text = f"{', '.join(name for name, _ in games)}: {address}\nPress Ctrl-C to stop."
         show(as_json, {"address": address, "databases": [part.facts for part in served]}, text)
@@ -135,13 +136,6 @@ def _known(rules: Rules) -> "Iterator[Database | Advisor]":
             return
     with Advisor(rules, wait=False) as advisor:
         yield advisor
-
-
-def _name(rules: Rules) -> str:
-    """The name of a game in requests: four-pieces, three-pieces-24-must-capture."""
-    words = [f"{NUMBERS[rules.pieces]}-{'piece' if rules.pieces == 1 else 'pieces'}"]
-    words += [str(rules.squares)] if rules.squares != Rules().squares else []
-    return "-".join([*words, *(rule.replace("_", "-") for rule in rules.house_rules)])
 
 
 def _names(paths: Iterable[Path]) -> list[str]:

@@ -29,6 +29,8 @@ PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance wh
 MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
+HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
+HUGE_BITS, ALL_BITS = 16, "full"
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 
@@ -39,9 +41,10 @@ class Plan:
     `bits` is set if values are rounded to so many when they are stored.
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
-    it from the directory `scratch`, which takes `scratch_bytes`. `board` is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones. If bounds are to
-    be `proved`, each position gets a lower and an upper value too.
+    it from the directory `scratch`, which takes `scratch_bytes`; it was named by the user or `scratch_chosen`. `board`
+    is set if only what it can lead to is solved.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `proved`,
+    each position gets a lower and an upper value too.
     """
 
     rules: Rules
@@ -59,6 +62,7 @@ class Plan:
     streamed: frozenset[Pair] = frozenset()
     scratch: str | None = None
     scratch_bytes: int = 0
+    scratch_chosen: bool = False
     resume: bool = False
     board: str | None = None
     census: bool = False
@@ -92,6 +96,11 @@ class Plan:
             raise ResourceError(f"{error}; with --scratch DIR it needs {needs}") from None
 
 
+def allowed_memory(limit: int | None) -> int:
+    """The bytes that a solve may take: what it was told, or what is free."""
+    return limit or available_memory() or sys.maxsize
+
+
 def make_plan(
     rules: Rules,
     *,
@@ -103,7 +112,7 @@ def make_plan(
     scratch: str | None = None,
     resume: bool = False,
     census: bool = False,
-    bits: int | None = None,
+    bits: int | str | None = None,
     proved: bool = False,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
@@ -112,8 +121,9 @@ def make_plan(
     of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` needs it too. With `proved`, bounds of
-    every value are found in memory.
+    memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
+    positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
+    With `proved`, bounds of every value are found, in memory, and stored whole.
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -123,7 +133,7 @@ def make_plan(
         threads = checked_int("threads", threads, 1, MAX_THREADS, PlanError)
     if memory is not None:
         memory = checked_int("memory", memory, 1, MOST_BYTES, PlanError)
-    if bits is not None:
+    if bits is not None and not (isinstance(bits, str) and bits == ALL_BITS):
         bits = checked_int("bits", bits, MIN_BITS, MAX_BITS, PlanError)
     if method == "thesis" and (board is not None or scratch is not None):
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
@@ -131,7 +141,7 @@ def make_plan(
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
     if census and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
-    if proved and (method == "thesis" or scratch is not None or bits is not None):
+    if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
         raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
@@ -140,6 +150,9 @@ def make_plan(
     pairs = components(rules, (own >> rules.squares, other >> rules.squares))
     positions = sum(count for _, count in Zones(rules).ranges(pairs)) if start else rules.positions
     small = positions <= SMALL_GAME
+    if bits is None and positions >= HUGE_GAME and not proved:
+        bits = HUGE_BITS
+    rounded = bits if isinstance(bits, int) else None
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE
     tolerance = checked_float("tolerance", tolerance, FLOAT64.finest, 1, PlanError)
@@ -155,8 +168,7 @@ def make_plan(
     elif scratch is None:
         needed = (memory_proved if proved else memory_in_one)(rules, pairs) * item
     else:
-        limit = memory or available_memory() or sys.maxsize
-        needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
+        needed, streamed = memory_by_parts(rules, pairs, (allowed_memory(memory) - BASE_MEMORY) // item)
         needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
     return Plan(
         rules=rules,
@@ -169,7 +181,9 @@ def make_plan(
         components=len(pairs),
         largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=int(positions * ((item if bits is None else bits / 8) * STORED[bits is None] + MARGINS * proved))
+        disk_bytes=int(
+            positions * ((item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved)
+        )
         + (1 << 20),
         pairs=tuple(pairs),
         streamed=streamed,
@@ -178,6 +192,6 @@ def make_plan(
         resume=resume,
         board=board,
         census=census,
-        bits=bits,
+        bits=rounded,
         proved=proved,
     )

@@ -50,7 +50,7 @@ def scratch_directory(plan: Plan, databases: Mapping[str, Any] | None = None, co
     """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails.
 
     `databases` is what the results are stored in: work that was begun goes on only to the same. `command` is what a
-    person types to solve the same from the beginning.
+    person types to go on with it.
     """
     assert plan.scratch is not None
     directory = Path(plan.scratch)
@@ -94,7 +94,7 @@ class Scratch:
         if earlier is None or (found == [TASK] and "finished" not in earlier):
             write_figures(self.directory / TASK, "", self._plan)
             return
-        again = f"`{earlier['command']} --resume` goes on with it, " if earlier["command"] else ""
+        again = f"`{earlier['command']}` goes on with it, " if earlier["command"] else ""
         advice = f"{again}and to start anew remove that directory"
         for name, value in _flat(self._plan["work"]).items():
             there = _flat(earlier["work"]).get(name)

@@ -14,7 +14,7 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -92,16 +92,21 @@ def _part_of(target: Path) -> Path:
 
 @contextmanager
 def workplace(
-    path: str | os.PathLike[str], task: Task | None = None, command: str = "", keep: bool = False
+    path: str | os.PathLike[str],
+    task: Task | None = None,
+    command: str = "",
+    keep: bool = False,
+    check: Callable[[Path], None] | None = None,
 ) -> Iterator["Workplace"]:
     """A directory beside `path` to write in, for this process alone; it is removed afterwards.
 
     It is empty, unless a process that was stopped left it with the same `task`, which says all that the result depends
     on. Unfinished work of another task is refused. `command` is what a person types to go on with this one. A directory
-    with a task stays if this process is interrupted; with `keep`, also if it fails.
+    with a task stays if this process is interrupted; with `keep`, also if it fails. `check` raises if what is at the
+    target must not be replaced; without it, only a database is.
     """
     try:
-        work = Workplace(Path(os.path.realpath(path)), task, command)
+        work = Workplace(Path(os.path.realpath(path)), task, command, check or check_replaceable)
     except MadnError:
         raise
     except (OSError, ValueError) as error:
@@ -124,17 +129,18 @@ class Workplace:
     a workplace without one is of no use to anybody.
     """
 
-    def __init__(self, target: Path, task: Task | None, command: str) -> None:
+    def __init__(self, target: Path, task: Task | None, command: str, check: Callable[[Path], None]) -> None:
         if not target.name:
-            raise OutputError(f"{target}: a database needs a name")
+            raise OutputError(f"{target}: a directory with a name is needed")
         self.target = target
+        self._check = check
         self.part = _part_of(target)
         self.old = target.with_name(f".{target.name}.madn-old")
         self.journal = self.part / JOURNAL
         self._locks = [self._occupy()]
         try:
             self._recover()
-            check_replaceable(target)
+            self._check(target)
             begun = _begun(self.part, task)
             for name in os.listdir(self.part):
                 if not begun or (name != JOURNAL and not VALUES.fullmatch(name)):
@@ -174,7 +180,7 @@ class Workplace:
         for name in sorted(os.listdir(self.part)):
             flush(self.part / name)
         flush(self.part)
-        check_replaceable(self.target)
+        self._check(self.target)
         exchanged = self.target.exists()
         if exchanged:
             self._locks.append(_lock(self.target))  # so that no other writer moves in after the exchange

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import madn
 from madn.advisor import Advisor, Asked, estimates_of
 from madn.board import Board
-from madn.database import DATABASE, ESTIMATE, SOLVED, Database, Option, move_of, squares_of
+from madn.database import DATABASE, ESTIMATE, SOLVED, Database, Option, move_of, move_values, squares_of
 from madn.drawing import layout
 from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError
 from madn.parts import Values
 from madn.players import PLAYERS, EstimatePlayer, OptimalPlayer
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES
+from madn.why import explain
 
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
 CACHED_ANSWERS = 8192  # about 2 kB each
@@ -124,8 +125,11 @@ class Served:
                 bodies.append(head % (str(board).encode(), board.tries, _source(True, DATABASE, None).encode()))
         return b'{"positions":[%s]}' % b",".join(bodies)
 
-    def move(self, text: str, roll: int, player: str, seed: int) -> Answer:
-        """The move that a player makes, and all legal ones, best first. The same seed draws the same lots."""
+    def move(self, text: str, roll: int, player: str, seed: int, language: str | None = None) -> Answer:
+        """The move that a player makes, and all legal ones, best first. The same seed draws the same lots.
+
+        With a `language`, sentences say in what the best move differs from the player's, or from the second best.
+        """
         board = self.board(text)
         if board.winner is not None:
             raise IllegalMoveError(f"board '{text}': the game is over, there are no moves")
@@ -136,10 +140,15 @@ class Served:
         if not isinstance(chooser, OptimalPlayer):  # the best move is the first one
             move = chooser.choose(board, roll, random.Random(f"{seed} {text} {roll}"))
             chosen = next(option for option in options if move_of(*option[:3]) == move)
+        why = ""
+        if language is not None:
+            values = move_values(options, self.rules, asked.source, asked.error)
+            sentences = explain(board, roll, values, move_of(*chosen[:3])).sentences(language)
+            why = f',"why":{encoded(sentences).decode()}'
         return tagged(
             f'{{"board":"{board}","roll":{roll},"player":"{player}","seed":{seed},"move":"{move_of(*chosen[:3])}",'
             f'"win":{_win(chosen[-1])},"loss":{_loss(chosen, options)},{self._source(asked)},'
-            f'"moves":[{self._written(options, asked)}]}}'.encode(),
+            f'"moves":[{self._written(options, asked)}]{why}}}'.encode(),
             asked.final,
         )
 

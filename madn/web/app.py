@@ -20,10 +20,12 @@ from starlette.routing import Route
 import madn
 from madn.errors import MadnError, MissingBlockError
 from madn.players import PLAYERS
-from madn.rules import ROLLS
+from madn.rules import ROLLS, Rules
 from madn.web.answers import Answer, Served, encoded, tagged
 from madn.web.description import BOARDS, BODY_BYTES, BODY_SECONDS, MOST_SEED, documentation, openapi
+from madn.web.games import Games, Opening
 from madn.web.guard import BUSY_SECONDS, HEALTH, SECURITY, Guard, Places, Rate, client
+from madn.why_words import LANGUAGES
 
 RATE = 5000  # positions a second for one client
 YEAR = "public, max-age=31536000, immutable"
@@ -42,13 +44,19 @@ Handler = Callable[[Request], Awaitable[Response]]
 log = logging.getLogger("madn.web")
 
 
-def make_app(databases: Sequence[Served], rate: int = RATE, hosts: frozenset[bytes] | None = None) -> Starlette:
+def make_app(
+    databases: Sequence[Served],
+    rate: int = RATE,
+    hosts: frozenset[bytes] | None = None,
+    on_offer: Mapping[str, tuple[Rules, Opening]] | None = None,
+) -> Starlette:
     """The application that serves these databases; the first is asked where a request names none.
 
-    With `hosts`, requests to other names are refused.
+    With `hosts`, requests to other names are refused. Games that are `on_offer` are opened when somebody asks.
     """
     limit = Rate(rate)
-    interface = Interface({served.name: served for served in databases}, limit)
+    games = Games(databases, on_offer)
+    interface = Interface(games, limit)
     players = [{"name": player.name, "description": player.description} for player in PLAYERS.values()]
     routes = [
         Route(f"/api/{name}", handler)
@@ -56,14 +64,16 @@ def make_app(databases: Sequence[Served], rate: int = RATE, hosts: frozenset[byt
             "position": interface.position,  # first, because it is asked most
             "move": interface.move,
             "databases": fixed(tagged(encoded({"databases": [served.facts for served in databases]})), strict=True),
+            "games": fixed(tagged(encoded({"games": games.listed})), strict=True),
+            "game": interface.game,
             "layout": interface.layout,
             "players": fixed(tagged(encoded({"players": players})), strict=True),
-            "openapi.json": fixed(tagged(encoded(openapi(databases)))),
+            "openapi.json": fixed(tagged(encoded(openapi(databases, games)))),
         }.items()
     ]
     routes.append(Route(HEALTH, interface.health))
     routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
-    routes.append(Route("/api", fixed(tagged(documentation(databases).encode()), TYPES["html"])))
+    routes.append(Route("/api", fixed(tagged(documentation(databases, games).encode()), TYPES["html"])))
     # The files of the page are read once: a request can name one of these and nothing else.
     for file in (resources.files("madn") / "web" / "static").iterdir():
         handler = fixed(tagged(file.read_bytes()), TYPES[file.name.rpartition(".")[2]])
@@ -105,27 +115,33 @@ def unkept(body: bytes, status: int = 200, headers: Mapping[str, str] | None = N
 class Interface:
     """The handlers of `/api`."""
 
-    def __init__(self, served: Mapping[str, Served], rate: Rate) -> None:
-        self.served = served
+    def __init__(self, games: Games, rate: Rate) -> None:
+        self.games = games
         self.rate = rate
         self.places = Places()
 
+    async def game(self, request: Request) -> Response:
+        """What is known of a game."""
+        served, _ = await self._database(request, parameters(request, "db"))
+        return answered(request, tagged(encoded(served.facts)), ASK_AGAIN)
+
     async def layout(self, request: Request) -> Response:
         """Where squares are drawn."""
-        served, cache = self._database(parameters(request, "db", "version"))
+        served, cache = await self._database(request, parameters(request, "db", "version"))
         return answered(request, served.layout, cache)
 
     async def position(self, request: Request) -> Response:
         """The value of a position, and all moves of all rolls."""
         given = parameters(request, "board", "db", "version", needed=("board",))
-        served, cache = self._database(given)
+        served, cache = await self._database(request, given)
         answer = await self._asked(request, served, partial(served.position, given["board"]))
         return answered(request, answer, cache if answer.final else NOT_KEPT)
 
     async def move(self, request: Request) -> Response:
         """The move of a player."""
-        given = parameters(request, "board", "roll", "player", "seed", "db", "version", needed=("board", "roll"))
-        served, cache = self._database(given)
+        known = ("board", "roll", "player", "seed", "why", "db", "version")
+        given = parameters(request, *known, needed=("board", "roll"))
+        served, cache = await self._database(request, given)
         roll, player, seed = given["roll"], given.get("player", "optimal"), given.get("seed", "0")
         if roll not in map(str, ROLLS):
             raise HTTPException(400, f"a roll is a whole number from 1 to {ROLLS[-1]}, not {roll[:20]!r}")
@@ -135,13 +151,16 @@ class Interface:
             raise HTTPException(400, f"a seed is a whole number from 0 to {MOST_SEED}, not {seed[:20]!r}")
         if player not in served.facts["players"]:
             raise HTTPException(400, f"player {player} cannot play this game")
-        move = partial(served.move, given["board"], int(roll), player, int(seed))
+        language = given.get("why")
+        if language is not None and language not in LANGUAGES:
+            raise HTTPException(400, f"why is one of {', '.join(LANGUAGES)}, not {language[:20]!r}")
+        move = partial(served.move, given["board"], int(roll), player, int(seed), language)
         answer = await self._asked(request, served, move)
         return answered(request, answer, cache if answer.final else NOT_KEPT)
 
     async def positions(self, request: Request) -> Response:
         """Many positions at once."""
-        served, _ = self._database(parameters(request, "db", "version"))
+        served, _ = await self._database(request, parameters(request, "db", "version"))
         boards = boards_of(await body_of(request))
         if len(boards) > 1 and not self.rate.allows(client(request.scope), len(boards) - 1):
             raise HTTPException(429, self.rate.exceeded, {"retry-after": str(BUSY_SECONDS)})
@@ -150,14 +169,17 @@ class Interface:
     async def health(self, request: Request) -> Response:
         """Whether the server answers."""
         parameters(request)
-        return unkept(encoded({"status": "ok", "version": madn.__version__, "databases": len(self.served)}))
+        return unkept(encoded({"status": "ok", "version": madn.__version__, "databases": len(self.games)}))
 
-    def _database(self, given: Mapping[str, str]) -> tuple[Served, str]:
+    async def _database(self, request: Request, given: Mapping[str, str]) -> tuple[Served, str]:
         """The database a request names, and how long its answers may be cached."""
-        name = given.get("db", next(iter(self.served)))
-        served = self.served.get(name)
-        if served is None:
-            raise HTTPException(404, f"there is no database {name[:40]!r} here; there is {', '.join(self.served)}")
+        name = given.get("db", next(iter(self.games)))
+        if self.games.is_open(name):
+            served = self.games[name]
+        elif name in self.games:
+            served = await self._computed(request, partial(self.games.__getitem__, name))
+        else:
+            raise HTTPException(404, f"there is no database {name[:40]!r} here; there is {', '.join(self.games)}")
         if "version" not in given:
             return served, ASK_AGAIN
         if given["version"] != served.version:

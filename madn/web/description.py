@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any
 
@@ -10,6 +10,7 @@ import madn
 from madn.players import PLAYERS
 from madn.rules import DIE, Rules
 from madn.web.answers import Served
+from madn.why_words import LANGUAGES
 
 BODY_BYTES = 32 << 10
 BODY_SECONDS = 10
@@ -40,9 +41,10 @@ TEXT: Schema = {"type": "string"}
 NUMBER: Schema = {"type": "number", "minimum": 0}
 
 
-def record(**fields: Schema) -> Schema:
-    """The schema of an object with exactly these fields."""
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+def record(optional: str = "", /, **fields: Schema) -> Schema:
+    """The schema of an object with exactly these fields, of which one may be `optional`."""
+    required = [name for name in fields if name != optional]
+    return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
 
 def listed(items: Schema, **more: Any) -> Schema:
@@ -70,6 +72,7 @@ SOURCES: dict[str, Schema] = {
         "description": "The largest error that an exact value can have; of estimates the root mean square error.",
     },
 }
+RULES = record(**{field.name: {"type": "boolean"} if field.type is bool else COUNT for field in fields(Rules)})
 CELLS = listed(listed(COUNT, minItems=2, maxItems=2))
 DRAWN = record(path=CELLS, box=CELLS)
 MOVES = listed(named("Move"), minItems=1, description="All legal moves, best first.")
@@ -110,6 +113,7 @@ SCHEMAS: dict[str, Schema] = {
         },
     ),
     "Chosen": record(
+        "why",
         board=BOARD,
         roll=ROLL,
         player=TEXT,
@@ -119,11 +123,16 @@ SCHEMAS: dict[str, Schema] = {
         loss=PROBABILITY | {"description": "What it loses compared with the best one."},
         **SOURCES,
         moves=MOVES,
+        why=listed(
+            TEXT,
+            description="If asked for: in what the best move differs from the player's (or the second best if that is "
+            "the player's), in one or two sentences.",
+        ),
     ),
     "Database": record(
         name=TEXT | {"description": "The value for the parameter db."},
         version=TEXT | {"description": "Changes whenever the content does."},
-        rules=record(**{field.name: {"type": "boolean"} if field.type is bool else COUNT for field in fields(Rules)}),
+        rules=RULES,
         positions=COUNT,
         bytes=COUNT,
         values=TEXT | {"description": "How values are stored."},
@@ -135,6 +144,10 @@ SCHEMAS: dict[str, Schema] = {
         },
         exact={"type": "boolean", "description": "Whether every answer is exact: no estimates before the endgame."},
         players=listed(TEXT, description="Who can play this game."),
+    ),
+    "Game": record(
+        name=TEXT | {"description": "The value for the parameter db."},
+        rules=RULES,
     ),
     "Player": record(name=TEXT, description=TEXT),
     "Layout": record(width=COUNT, height=COUNT, bottom=DRAWN, top=DRAWN),
@@ -170,7 +183,9 @@ SUMMARIES = {
     "positions": f"As /api/position for up to {BOARDS} boards",
     "move": "The move that a player makes with a roll, and all legal moves, best first",
     "players": "Who can choose moves",
-    "databases": "What is served",
+    "databases": "What is open from the beginning",
+    "games": "Which games can be asked; those that are not open yet are opened at the first question",
+    "game": "What is known of one game",
     "layout": "Where the squares of each side are drawn, as [column, row]",
     "health": "Whether the server answers",
 }
@@ -191,14 +206,16 @@ def operation(name: str, answer: Schema, *parameters: Schema, body: Schema | Non
     return {f"/api/{name}": {"post" if body else "get": {**asked, "responses": responses}}}
 
 
-def openapi(databases: Sequence[Served]) -> Schema:
-    """The description, with the names of the databases that are served."""
+def openapi(databases: Sequence[Served], games: Iterable[str] = ()) -> Schema:
+    """The description, with the names of the databases that are served, and of all games that can be asked."""
     first = databases[0]
-    db = parameter("db", f"The database; {first.name} by default.", {"enum": [served.name for served in databases]})
+    names = list(dict.fromkeys([*(served.name for served in databases), *games]))
+    db = parameter("db", f"The database; {first.name} by default.", {"enum": names})
     version = parameter(
         "version",
-        "The version that /api/databases gives. With it an answer never changes and may be cached forever.",
-        {"enum": [served.version for served in databases]},
+        "The version that /api/databases or /api/game gives. With it an answer never changes and may be cached "
+        "forever.",
+        {"enum": [served.version for served in databases]} if len(names) == len(databases) else TEXT,
     )
     board = parameter("board", "The position.", BOARD, required=True)
     roll = parameter("roll", "The roll.", ROLL, required=True)
@@ -206,6 +223,7 @@ def openapi(databases: Sequence[Served]) -> Schema:
     seed = parameter(
         "seed", "For players that draw lots: the same seed, the same move.", COUNT | {"maximum": MOST_SEED}
     )
+    why = parameter("why", "The language in which to say what differs between moves.", {"enum": list(LANGUAGES)})
     health = record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT)
     batch = record(boards=listed(BOARD, minItems=1, maxItems=BOARDS))
     return {
@@ -220,9 +238,11 @@ def openapi(databases: Sequence[Served]) -> Schema:
         "paths": {
             **operation("position", named("Position"), board, db, version),
             **operation("positions", record(positions=listed(named("Position"))), db, version, body=batch),
-            **operation("move", named("Chosen"), board, roll, player, seed, db, version),
+            **operation("move", named("Chosen"), board, roll, player, seed, why, db, version),
             **operation("players", record(players=listed(named("Player")))),
             **operation("databases", record(databases=listed(named("Database")))),
+            **operation("games", record(games=listed(named("Game")))),
+            **operation("game", named("Database"), db),
             **operation("layout", named("Layout"), db, version),
             **operation("health", health),
         },
@@ -230,11 +250,11 @@ def openapi(databases: Sequence[Served]) -> Schema:
     }
 
 
-def documentation(databases: Sequence[Served]) -> str:
+def documentation(databases: Sequence[Served], games: Iterable[str] = ()) -> str:
     """The description as a page for people."""
-    api = openapi(databases)
+    api = openapi(databases, games)
     served = databases[0]
-    examples = {"/api/position": "?board=0/0", "/api/move": "?board=0/0&roll=3&player=fpoc"}
+    examples = {"/api/position": "?board=0/0", "/api/move": "?board=3,17/0&roll=4&player=fpoc&why=en"}
     parts = []
     for path, methods in api["paths"].items():
         for method, asked in methods.items():

@@ -228,10 +228,10 @@ function openTab(name) {
 async function begin() {
   translate(document);
   openTab("explore");
-  const databases = await api.databases();
+  const databases = await api.games();
   const given = new URLSearchParams(location.search);
   const fits = ({ name, rules }) => (given.has("db") ? name === given.get("db") : rulesText(rules) === given.get("rules"));
-  const database = databases.find(fits) ?? databases[0];
+  const database = await api.game((databases.find(fits) ?? databases[0]).name);
   const { rules } = database;
   const source = api.source(database);
   const [layout, players] = await Promise.all([source.layout(), api.players()]);
