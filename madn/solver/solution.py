@@ -104,7 +104,7 @@ class Solution(Extremes):
     seconds: float
     win: float
     start: float | None
-    values: "ListedValues | MatrixValues | None" = None
+    values: "ListedValues | MatrixValues | MiddleValues | None" = None
     census: Census | None = None
     bounds: "BoundValues | None" = None
     proofs: tuple[Proof, ...] = ()
@@ -228,3 +228,22 @@ class BoundValues:
     def interval(self, board: Board) -> tuple[float, float]:
         """The bounds of the winning probability of one position."""
         return self.lower.win(board), self.upper.win(board)
+
+
+class MiddleValues:
+    """The middles of proved bounds, in whole steps."""
+
+    def __init__(self, bounds: BoundValues) -> None:
+        self.bounds = bounds
+
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` with the values of the IDs from `first` on."""
+        both = np.empty(len(out), [("lower", out.dtype), ("upper", out.dtype)])
+        self.bounds.read(first, both)
+        out[:] = (both["lower"] + both["upper"]) >> 1
+
+    def win(self, board: Board) -> float:
+        """The winning probability of one position."""
+        value = self.bounds.steps.zeros(1)
+        self.read(self.bounds.lower.zones.game.rank(*board.masks), value)
+        return self.bounds.steps.probability(float(value[0]))
