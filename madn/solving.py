@@ -9,7 +9,7 @@ places to write to. `Job.run` carries the plan out. `solve` is both.
 import itertools
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
@@ -29,7 +29,7 @@ from madn.solver.scratch import TASK, check_scratch
 from madn.store import write_database
 from madn.store.blocks import ENCODINGS, quantised
 from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
-from madn.store.workplace import check_room, check_writable, published
+from madn.store.workplace import check_room, check_writable, disk_of, published
 from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
@@ -164,7 +164,7 @@ def prepare(
     job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy), sampling)
     for path, encoder in job.encoders():
         check_writable(path, whole_task(job.task(), encoder))
-    check_room((path, size) for path, size in _room(plan, out, policy, sampling) if path is not None)
+    check_room(_room(plan, out, policy, sampling))
     return job
 
 
@@ -215,12 +215,19 @@ def _check_apart(places: Mapping[str, Path | None]) -> None:
 
 def _room(
     plan: Plan, out: Path | None, policy: Path | None, sampling: Sampling | None
-) -> Iterator[tuple[Path | None, int]]:
-    yield plan.scratch, plan.scratch_bytes
-    yield out, plan.disk_bytes
-    yield policy, int(plan.positions * POLICY_BYTES)
+) -> Iterator[tuple[Sequence[Path], int]]:
+    """What is to be written where; scratch files and the database on one disk need less together."""
+    if plan.scratch is not None and out is not None and disk_of(plan.scratch).device == disk_of(out).device:
+        yield (plan.scratch, out), plan.peak_bytes
+    else:
+        if plan.scratch is not None:
+            yield (plan.scratch,), plan.scratch_bytes
+        if out is not None:
+            yield (out,), plan.disk_bytes
+    if policy is not None:
+        yield (policy,), int(plan.positions * POLICY_BYTES)
     if sampling is not None:
-        yield sampling.path, bytes_of(sampling.strata(plan.rules, plan.pairs))
+        yield (sampling.path,), bytes_of(sampling.strata(plan.rules, plan.pairs))
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,15 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from madn.board import Board
-from madn.machine import available_memory, free_disk
+from madn.machine import available_memory
 from madn.rules import Rules
 from madn.solver import Plan, make_plan
 from madn.solver.estimate import Speed, seconds
 from madn.solving import POLICY_BYTES, planned
+from madn.store.workplace import disk_of
 
 
 @dataclass(frozen=True)
@@ -38,22 +38,17 @@ class Room:
         """That of this computer at the moment, with the disk that `place` is on."""
         free = available_memory()
         allowed = memory if free is None or memory is None else min(free, memory)
-        target = Path(os.path.realpath(place))
-        return cls(free if allowed is None else allowed, free_disk(_existing(target)))
+        return cls(free if allowed is None else allowed, disk_of(place).free)
 
     def holds(self, memory: int, disk: int) -> bool:
         """Whether there is as much."""
         return (self.memory is None or memory <= self.memory) and disk <= self.disk
 
 
-def _existing(target: Path) -> Path:
-    return next(directory for directory in (target, *target.parents) if directory.exists())
-
-
 def disk_bytes(plan: Plan, values: bool = True, best_moves: bool = False) -> int:
-    """What a solve writes in all: its scratch files, and databases of values and of best moves."""
+    """The most that a solve takes on one disk: its scratch files, and databases of values and of best moves."""
     moves = int(plan.positions * POLICY_BYTES) if best_moves else 0
-    return plan.scratch_bytes + (plan.disk_bytes if values else 0) + moves
+    return (plan.peak_bytes if values else plan.scratch_bytes) + moves
 
 
 def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:

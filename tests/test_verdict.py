@@ -195,8 +195,9 @@ def test_a_plan_needs_a_disk_for_everything_it_writes(tmp_path: Path, capsys: py
     with_moves = json.loads(capsys.readouterr().out)
     assert main(f"plan --pieces 3 --memory 500M --out {tmp_path}/a --bits 8 --json".split()) == 0
     rounded = json.loads(capsys.readouterr().out)
-    assert with_moves["total_disk_bytes"] > with_moves["scratch_bytes"] + with_moves["disk_bytes"]
-    assert rounded["total_disk_bytes"] == rounded["scratch_bytes"] + rounded["disk_bytes"]
+    moves = with_moves["positions"] // 5
+    assert with_moves["total_disk_bytes"] > max(with_moves["scratch_bytes"], with_moves["disk_bytes"]) + moves
+    assert rounded["scratch_bytes"] < rounded["total_disk_bytes"] < rounded["scratch_bytes"] + rounded["disk_bytes"]
     assert rounded["disk_bytes"] < with_moves["disk_bytes"] / 3
     assert with_moves["seconds"] > rounded["seconds"]
 

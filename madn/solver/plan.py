@@ -11,10 +11,10 @@ from madn.ranges import MOST_BYTES, checked_float, checked_int
 from madn.rules import Rules
 from madn.solver.footprint import (
     component_positions,
+    disk_peak,
     memory_by_parts,
     memory_in_one,
     memory_to_hand_over,
-    scratch_bytes,
 )
 from madn.solver.graph import Pair, components
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
@@ -35,10 +35,12 @@ BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 class Plan:
     """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its database takes.
 
+    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that they and the database take together.
+
     `bits` is set if values are rounded to so many when they are stored.
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
-    it from the directory `scratch`, which takes `scratch_bytes`; it was named by the user or `scratch_chosen`. `board`
+    it from the directory `scratch`; it was named by the user or `scratch_chosen`. `board`
     is set if only what it can lead to is solved.
     With `census`, positions are counted by value, and best moves are compared with second-best ones.
     """
@@ -58,6 +60,7 @@ class Plan:
     streamed: frozenset[Pair] = frozenset()
     scratch: str | None = None
     scratch_bytes: int = 0
+    peak_bytes: int = 0
     scratch_chosen: bool = False
     resume: bool = False
     board: str | None = None
@@ -112,7 +115,7 @@ def make_plan(
     """Work out what solving a game takes; nothing is allocated.
 
     `tolerance` is the residual to reach: the largest |V - T(V)| over all positions. By default it is 1e-15 for games
-    of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
+    of up to 20 million positions and 1e-6 above. Tolerances of 2e-7 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
     memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
@@ -159,6 +162,13 @@ def make_plan(
     else:
         needed, streamed = memory_by_parts(rules, pairs, (allowed_memory(memory) - BASE_MEMORY) // item)
         needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
+    database = int(positions * (item if rounded is None else rounded / 8) * STORED[rounded is None]) + (1 << 20)
+    scratch_bytes, peak_bytes = 0, database
+    if scratch is not None:
+        scratch_bytes, peak_bytes = (
+            disk_peak(rules, pairs, streamed, item=item, stored=representation.stored, database=each, census=census)
+            for each in (0, database / positions)
+        )
     return Plan(
         rules=rules,
         method=method,
@@ -170,11 +180,12 @@ def make_plan(
         components=len(pairs),
         largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=int(positions * (item if rounded is None else rounded / 8) * STORED[rounded is None]) + (1 << 20),
+        disk_bytes=database,
         pairs=tuple(pairs),
         streamed=streamed,
         scratch=scratch,
-        scratch_bytes=0 if scratch is None else scratch_bytes(rules, pairs, streamed, item),
+        scratch_bytes=scratch_bytes,
+        peak_bytes=peak_bytes,
         resume=resume,
         board=board,
         census=census,

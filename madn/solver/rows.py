@@ -41,7 +41,7 @@ class WholeRows:
         for done in [self.pool.submit(job, part, number, first, L, R) for job, part in jobs]:
             done.result()
         if number + 1 < len(self.side.class_start) - 1:
-            self.pool.submit(self._announce, number + 1)
+            self.pool.submit(self._announce, number + 1, R is not None)
 
     def _parts(self, number: int) -> tuple[range, range]:
         """The classes of columns that the file has with a class of rows, and the strips that have it as columns."""
@@ -50,12 +50,12 @@ class WholeRows:
             return none, range(tiling.strips)
         return range(tiling.first_class(number), tiling.classes), range(number) if tiling.mirrored else none
 
-    def _announce(self, number: int) -> None:
+    def _announce(self, number: int, both: bool) -> None:
         kept, transposed = self._parts(number)
         if kept:
             self.file.announce(number, kept)
         for strip in transposed:
-            self.file.announce(strip, range(number, number + 1))
+            self.file.announce(strip, range(number, number + 1), right=not both)
 
     def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
         start = first + np.arange(self.size(number), dtype=np.int64) * self.others.size
@@ -73,18 +73,20 @@ class WholeRows:
             height = end - begin
             if height * width == 0:
                 continue
-            left, right = self._space(height * width, R is not None)
+            left, right = self._space(height * width)
             start = np.arange(height, dtype=np.int64) * width - column
-            tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
-            _reorder.transpose(right, height, width, L, first + begin, self.others.size)
-            if R is not None and left is not None:
+            if R is None:
+                tiling.tiles.unpack_right(strip, self.file.read_right(strip, number), right, start, number)
+            else:
+                tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
                 _reorder.transpose(left, height, width, R, first + begin, self.others.size)
+            _reorder.transpose(right, height, width, L, first + begin, self.others.size)
 
-    def _space(self, size: int, both: bool) -> tuple[Values | None, Values]:
+    def _space(self, size: int) -> tuple[Values, Values]:
         """Room for a tile, for this thread alone."""
         if len(getattr(self._own, "right", ())) < size:
             self._own.left, self._own.right = (np.empty(size, self.file.dtype) for _ in range(2))
-        return (self._own.left if both else None), self._own.right
+        return self._own.left, self._own.right
 
 
 def _cut(whole: range) -> list[range]:

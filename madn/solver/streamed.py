@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from madn.machine import flush
 from madn.rules import DIE
-from madn.solver import kernels
+from madn.solver import _packing, kernels
 from madn.solver.components import Component, InMemory, Matrices, Solved, whole_exit
 from madn.solver.figures import damaged, read_figures, write_figures, writing_to
 from madn.solver.footprint import SLOTS
@@ -63,7 +63,7 @@ class ColumnWindow:
 
     The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
     mirrored component a strip has columns of its own pips and more, which lead to states of at most six less. Where
-    no 6 leads, only values with the other side to move are needed: the others are not unpacked, and nobody reads them.
+    no 6 leads, only values with the other side to move are needed: the others are not read.
     """
 
     def __init__(self, file: StripFile, stride: int, mirrored: bool, sixes: bool) -> None:
@@ -78,7 +78,7 @@ class ColumnWindow:
     def announce(self, strip: int) -> None:
         """Say that the columns of a strip will be loaded soon."""
         for c in self._strips(strip):
-            self.file.announce(c, range(strip, strip + 1))
+            self.file.announce(c, range(strip, strip + 1), right=not self.sixes)
 
     def _strips(self, strip: int) -> range:
         return range(max(0, strip - DIE) if self.mirrored else 0, self.tiling.strips)
@@ -89,7 +89,10 @@ class ColumnWindow:
         start = self.start - int(self.tiling.columns.class_start[strip])
         kept = range(strip, strip + 1)
         for c in self._strips(strip):
-            self.tiling.unpack(c, self.file.read(c, kept), left if self.sixes else None, right, start, kept)
+            if self.sixes:
+                self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
+            else:
+                self.tiling.unpack_right(c, self.file.read_right(c, strip), right, start, strip)
 
 
 def column_windows(rows: Side, columns: Side, files: Mapping[int, StripFile]) -> list[ColumnWindow]:
@@ -155,7 +158,7 @@ class Streamed(Component):
         threads: int,
     ) -> None:
         super().__init__(rows, columns, representation, threads)
-        self.tiling = Tiling(rows, columns, threads)
+        self.tiling = Tiling(rows, columns, representation.dtype, threads)
         self.path, self.task = path, task
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
@@ -174,7 +177,7 @@ class Streamed(Component):
             [window.slabs[0] for window in self.column_windows],
         )
         self.file: StripFile
-        self._packed = np.empty(self.tiling.longest, representation.dtype)
+        self._packed = np.empty(self.tiling.longest, np.uint8)
         self._state: Path = path.with_suffix(".state")
         self._noted: dict[str, Any] = {}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="madn-load")
@@ -189,13 +192,17 @@ class Streamed(Component):
         """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
         state = self._restore()
         sums = state["sums"] if state is not None and state["kept"] else None
-        self.file = StripFile(self.path, self.tiling, self.L.dtype, sums)
+        self.file = StripFile(self.path, self.tiling, sums)
         if state is not None and state["after_capture"] is None:
             for strip in range(self.strips):
                 self._load_strip(strip)
                 self.sweeper.restore(strip)
             self.checkpoint(state)
         return state
+
+    def settle(self) -> None:
+        """The strips were rounded when they were written; what captures lead to is rounded likewise."""
+        _packing.round_values(self.sweeper.after_capture, self.threads)
 
     def close(self) -> None:
         """Wait for what is being written, and close the file; it stays."""

@@ -1,4 +1,4 @@
-"""Components on disk: strip after strip, each cut into tiles, only positions; every tile has a checksum."""
+"""Components on disk: strip after strip, each cut into tiles, only positions; both halves of a tile have checksums."""
 
 import os
 import threading
@@ -19,11 +19,14 @@ from madn.solver.sides import Side
 AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
 
 
-class Tiling:
-    """Where each tile of a component is in its file, in values; `_packing` says what a tile holds."""
+Packed = NDArray[np.uint8]
 
-    def __init__(self, rows: Side, columns: Side, threads: int) -> None:
-        self.rows, self.columns = rows, columns
+
+class Tiling:
+    """Where each tile of a component is in its file, in bytes; `_packing` says what a tile holds."""
+
+    def __init__(self, rows: Side, columns: Side, dtype: Any, threads: int) -> None:
+        self.rows, self.columns, self.dtype = rows, columns, np.dtype(dtype)
         self.mirrored = rows.finish == columns.finish
         self.tiles = _packing.Tiles(
             rows.facing, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
@@ -31,7 +34,7 @@ class Tiling:
         self.counts = self.tiles.counts
         self.strips, self.classes = self.counts.shape
         self.first_column = columns.class_start[[self.first_class(i) for i in range(self.strips)]]  # of each strip
-        lengths = 2 * self.counts + 1
+        lengths = 2 * (self.counts * _packing.STORED_BYTES[self.dtype] + _packing.PAD)
         if self.mirrored:
             lengths[np.tril_indices(self.strips, -1)] = 0
         self.tile = np.concatenate([np.zeros((self.strips, 1), np.int64), np.cumsum(lengths, axis=1)], axis=1)
@@ -51,23 +54,21 @@ class Tiling:
         start, room = slot_starts(self.rows, self.columns, self.first_column, slots)
         return start, slots * room
 
-    def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Values) -> Values:
+    def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Packed) -> Packed:
         """The tiles of a strip, made from its rows in L and R; `start` is that of all rows."""
         length = self.tiles.pack(strip, L, R, start[self.rows_of(strip)], self.first_class(strip), out)
         return out[:length]
 
     def unpack(
-        self,
-        strip: int,
-        packed: Values,
-        L: Values | None,
-        R: Values | None,
-        start: NDArray[np.int64],
-        classes: range | None = None,
+        self, strip: int, packed: Packed, L: Values, R: Values, start: NDArray[np.int64], classes: range | None = None
     ) -> None:
-        """The inverse of `pack`, for all classes of columns or some, for both matrices or one."""
+        """The inverse of `pack`, for all classes of columns or some; fixed-point numbers come back rounded."""
         kept = classes or range(self.first_class(strip), self.classes)
         self.tiles.unpack(strip, packed, L, R, start[self.rows_of(strip)], kept.start, kept.stop)
+
+    def unpack_right(self, strip: int, packed: Packed, R: Values, start: NDArray[np.int64], number: int) -> None:
+        """As `unpack`, for the half of a tile that holds R."""
+        self.tiles.unpack_right(strip, packed, R, start[self.rows_of(strip)], number)
 
     def rows_of(self, strip: int) -> slice:
         """The rows of a strip among all rows."""
@@ -77,17 +78,19 @@ class Tiling:
 class StripFile:
     """A file with the strips of a component, one after the other.
 
-    `sums` are the checksums of its tiles as text, from `sums_text`: what is read is compared with them. Without them
-    the file is made anew.
+    `sums` are the checksums of its halves of tiles as text, from `sums_text`: what is read is compared with them.
+    Without them the file is made anew.
     """
 
-    def __init__(self, path: Path, tiling: Tiling, dtype: Any, sums: str | None = None) -> None:
-        self.path, self.tiling, self.dtype = path, tiling, np.dtype(dtype)
-        edges = (tiling.strip[:-1, None] + tiling.tile) * self.dtype.itemsize
-        self._edges: list[list[int]] = edges.tolist()  # of tiles, in bytes
-        self._sums = [[0] * tiling.classes for _ in range(tiling.strips)]
+    def __init__(self, path: Path, tiling: Tiling, sums: str | None = None) -> None:
+        self.path, self.tiling, self.dtype = path, tiling, tiling.dtype
+        edges = tiling.strip[:-1, None] + tiling.tile
+        halves = np.repeat(edges, 2, axis=1)[:, :-1]
+        halves[:, 1::2] = (edges[:, :-1] + edges[:, 1:]) // 2
+        self._edges: list[list[int]] = halves.tolist()  # of halves of tiles
+        self._sums = [[0] * 2 * tiling.classes for _ in range(tiling.strips)]
         if sums is not None:
-            self._sums = np.frombuffer(bytes.fromhex(sums), ">u4").reshape(tiling.counts.shape).tolist()
+            self._sums = np.frombuffer(bytes.fromhex(sums), ">u4").reshape(tiling.strips, 2 * tiling.classes).tolist()
         try:
             self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sums is None else 0), 0o644)
         except FileNotFoundError:
@@ -95,7 +98,7 @@ class StripFile:
         self._own = threading.local()
 
     def sums_text(self) -> str:
-        """The checksums of all tiles that were written, in hexadecimal."""
+        """The checksums of all that was written, in hexadecimal."""
         return np.array(self._sums, ">u4").tobytes().hex()
 
     def flush(self) -> None:
@@ -107,50 +110,58 @@ class StripFile:
         """Close the file."""
         os.close(self.handle)
 
-    def announce(self, strip: int, classes: range | None = None) -> None:
+    def announce(self, strip: int, classes: range | None = None, right: bool = False) -> None:
         """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
         if hasattr(os, "posix_fadvise"):
-            edges = self._edges_of(strip, classes)
-            for begin in range(edges[0], edges[-1], AHEAD):
-                os.posix_fadvise(self.handle, begin, min(AHEAD, edges[-1] - begin), os.POSIX_FADV_WILLNEED)
+            edges = self._edges[strip]
+            parts = self._halves(classes, right)
+            first, last = edges[parts.start], edges[parts.stop]
+            for begin in range(first, last, AHEAD):
+                os.posix_fadvise(self.handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
 
-    def _edges_of(self, strip: int, classes: range | None) -> list[int]:
-        """Where tiles begin and end in the file."""
-        return self._edges[strip][classes.start : classes.stop + 1] if classes else self._edges[strip]
+    def _halves(self, classes: range | None, right: bool = False) -> range:
+        """The halves of tiles that belong to some classes of columns, or all; only the right one of a single tile."""
+        if classes is None:
+            return range(2 * self.tiling.classes)
+        return range(2 * classes.start, 2 * classes.start + 1 if right else 2 * classes.stop)
 
-    def read(self, strip: int, classes: range | None = None) -> Values:
+    def read(self, strip: int, classes: range | None = None) -> Packed:
         """The tiles of a strip, all or some, as they were written; valid until the next call in the same thread."""
-        edges = self._edges_of(strip, classes)
+        return self._read(strip, self._halves(classes))
+
+    def read_right(self, strip: int, number: int) -> Packed:
+        """The half of a tile that holds R; valid as long."""
+        return self._read(strip, self._halves(range(number, number + 1), right=True))
+
+    def _read(self, strip: int, parts: range) -> Packed:
+        edges = self._edges[strip][parts.start : parts.stop + 1]
         size = edges[-1] - edges[0]
         if getattr(self._own, "size", -1) < size:
-            self._own.size, self._own.buffer = size, np.empty(size // self.dtype.itemsize, self.dtype)
-            self._own.raw = self._own.buffer.view(np.uint8).data
-        raw = self._own.raw[:size]
-        self._transfer(os.preadv, raw, edges[0])
-        first = classes.start if classes else 0
-        found = _checksums(raw, edges)
-        if found != self._sums[strip][first : first + len(found)]:
-            self._refuse(strip, first, found)
-        values: Values = self._own.buffer[: size // self.dtype.itemsize]
+            self._own.size, self._own.buffer = size, np.empty(size, np.uint8)
+        values: Packed = self._own.buffer[:size]
+        self._transfer(os.preadv, values.data, edges[0])
+        found = _checksums(values.data, edges)
+        if found != self._sums[strip][parts.start : parts.stop]:
+            self._refuse(strip, parts.start, found)
         return values
 
     def _refuse(self, strip: int, first: int, sums: list[int]) -> None:
         for number, found in enumerate(sums, first):
             expected = self._sums[strip][number]
             if found != expected:
-                tile = f"tile {number} of strip {strip}"
+                tile = f"tile {number // 2} of strip {strip}"
                 raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
-    def write(self, strip: int, packed: Values) -> None:
+    def write(self, strip: int, packed: Packed) -> None:
         """Write all tiles of a strip."""
-        raw, edges = packed.view(np.uint8).data, self._edges[strip]
+        raw, edges = packed.data, self._edges[strip]
         with writing_to(self.path):
             self._transfer(os.pwritev, raw, edges[0])
         self._sums[strip] = _checksums(raw, edges)
 
     def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
         """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
-        packed = np.empty(self.tiling.longest, self.dtype)
+        packed = np.empty(self.tiling.longest, np.uint8)
         for strip, (L, R, start) in enumerate(strips):
             self.write(strip, self.tiling.pack(strip, L, R, start, packed))
 

@@ -14,10 +14,10 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from madn.errors import CorruptBlockError, MadnError, OutputError, ResourceError
 from madn.machine import flush, free_disk, lock_directory
@@ -51,21 +51,35 @@ def check_writable(path: str | os.PathLike[str], task: Task | None = None) -> No
         raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
 
 
-def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
-    """Raise ResourceError unless each directory can grow to its number of bytes; several may share a disk.
+def check_room(needs: Iterable[tuple[Sequence[str | os.PathLike[str]], int]]) -> None:
+    """Raise ResourceError unless directories can grow to a number of bytes, alone or together; some may share a disk.
 
     What a directory has already, or the workplace of the database that is to be there, counts towards it.
     """
     wanted: dict[int, tuple[list[str], int, int]] = {}
-    for path, size in needs:
-        target = Path(os.path.realpath(path))
-        present = sum(bytes_in(directory) for directory in (target, _part_of(target)))
-        disk = next(directory for directory in (target, *target.parents) if directory.exists())
-        names, total, free = wanted.get(disk.stat().st_dev, ([], 0, free_disk(disk)))
-        wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - present), free
+    for paths, size in needs:
+        targets = [Path(os.path.realpath(path)) for path in paths]
+        present = sum(bytes_in(directory) for target in targets for directory in (target, _part_of(target)))
+        disk = disk_of(paths[0])
+        names, total, free = wanted.get(disk.device, ([], 0, disk.free))
+        wanted[disk.device] = [*names, *map(str, paths)], total + max(0, size - present), free
     for names, total, free in wanted.values():
         if free < total:
             raise ResourceError(f"{', '.join(names)}: {total:,} bytes are needed, {free:,} are free on this disk")
+
+
+class Disk(NamedTuple):
+    """A disk, and the bytes that are free on it."""
+
+    device: int
+    free: int
+
+
+def disk_of(path: str | os.PathLike[str]) -> Disk:
+    """The disk that a directory is on, or would be."""
+    target = Path(os.path.realpath(path))
+    there = next(directory for directory in (target, *target.parents) if directory.exists())
+    return Disk(there.stat().st_dev, free_disk(there))
 
 
 def published(path: str | os.PathLike[str]) -> bool:

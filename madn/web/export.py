@@ -89,7 +89,7 @@ def export_page(
                 copies |= {f"{name}-{file}": (database.path / file, sha) for file, sha in database.digests.items()}
         files[GAMES] = encoded(_games(opened))
         total = sum(map(len, files.values())) + sum(path.stat().st_size for path, _ in copies.values())
-        check_room([(directory, total)])
+        check_room([([directory], total)])
         with workplace(directory, check=check_replaceable) as work:
             sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
             for name, content in files.items():
