@@ -25,7 +25,7 @@ from madn import Advisor, Board, Move, Rules, explain
 from madn.advisor import estimates_of
 from madn.estimator import find_estimator
 from madn.features import FEATURES
-from madn.games import pig, pyramid
+from madn.games import cantstop, pig, pyramid
 from madn.players import PLAYERS, RulePlayer
 from madn.rules import HOUSE_RULES, ROLLS
 from madn.store.blocks import FIXED32
@@ -620,3 +620,71 @@ def opened(browser: Any, address: str) -> tuple[Page, list[str]]:
     page.goto(address)
     page.wait_for_selector("body.ready")
     return page, wrong
+
+
+def test_cantstop_is_solved(page: Page) -> None:
+    script = """
+    const { CantStop } = await here("cantstop-solver.js");
+    const game = new CantStop();
+    const anchors = argument.anchors.map(([own, other, won, lost]) => game.win({ own, other, won, lost }));
+    const asked = argument.turns.map(([own, other, markers]) => game.ask({ own, other, won: 0, lost: 0, markers }));
+    const ways = argument.turns.map(([own, other, markers, dice]) =>
+      game.ways({ own, other, won: 0, lost: 0, markers }, dice).map(({ columns, win }) => [columns, win]));
+    return { anchors, asked, ways };
+    """
+    game = cantstop.CantStop(sides=3, shortest=1)
+    solution = cantstop.solve(game)
+    rng = random.Random(1)
+    anchors: list[tuple[tuple[int, ...], tuple[int, ...], int, int]] = []
+    while len(anchors) < 400:
+        closed = rng.sample(range(game.columns), rng.randint(0, 3))
+        own, other = ([rng.randrange(length) for length in game.lengths] for _ in range(2))
+        for column in closed:
+            own[column] = other[column] = game.lengths[column]
+        if not any(x == y != 0 for x, y, left in zip(own, other, game.lengths, strict=True) if x < left):
+            won = rng.choice(list(game.splits(len(closed))))
+            anchors.append((tuple(own), tuple(other), won, len(closed) - won))
+    turns, expected = [], []
+    for text in ("-/-", "3:1/4:2", "4:3,5:1/3:2", "3:1,5:2/4:4"):
+        start = cantstop.Position.parse(text, game)
+        answers = cantstop.TurnAnswers(solution, start)
+        for state in rng.sample(answers.turn.states[:-1], 25):
+            steps = [
+                0 if left is None else length - left for left, length in zip(state.markers, game.lengths, strict=True)
+            ]
+            position = cantstop.Position(start.own, start.other, tuple(steps), game)
+            dice = tuple(rng.randrange(1, 4) for _ in range(4))
+            turns.append([start.own, start.other, state.markers, [face - 1 for face in dice]])
+            expected.append((answers.answer(position), answers.moves(position, dice)))
+    found = run(page, script, {"anchors": anchors, "turns": turns})
+    assert found["anchors"] == pytest.approx([solution.anchor(*anchor) for anchor in anchors], abs=1e-12)
+    for asked, ways, (answer, moves) in zip(found["asked"], found["ways"], expected, strict=True):
+        assert asked["roll"] == pytest.approx(answer.roll, abs=1e-12)
+        assert asked["stop"] == (None if answer.stop is None else pytest.approx(answer.stop, abs=1e-12))
+        assert [win for _, win in ways] == pytest.approx([option.win for option in moves], abs=1e-12)
+        assert sorted(columns for columns, _ in ways) == sorted(
+            [c - 2 for c in option.move.columns] for option in moves
+        )
+
+
+@pytest.mark.parametrize("language", ["", ".de"])
+def test_cantstop_can_be_played(language: str, browser: Any, host: str) -> None:
+    page, wrong = opened(browser, f"{host}/cantstop{language}.html")
+    page.check("#hint")
+    for _ in range(400):
+        if page.locator("#ways button").count():
+            page.locator("#ways button").first.click()
+        elif page.is_enabled("#stop"):
+            page.click("#stop")
+        elif page.is_enabled("#throw"):
+            page.click("#throw")
+        else:
+            page.wait_for_timeout(5)
+        if re.search("won|gewonnen", page.inner_text("#said")):
+            break
+    assert re.search("won|gewonnen", page.inner_text("#said"))
+    assert page.is_disabled("#throw")
+    page.click("#again")
+    assert page.is_enabled("#throw")
+    assert wrong == []
+    page.close()
