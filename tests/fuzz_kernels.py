@@ -193,6 +193,7 @@ def use(directory: Path) -> None:
     from madn.games.cantstop.numbering import Numbering
     from madn.match import compiled, regret, simulate
     from madn.players import PLAYERS, OptimalPlayer
+    from madn.proof import check_proof
     from madn.solver import kernels as sweeps
     from madn.solver import make_plan
     from madn.solver.plan import BASE_MEMORY
@@ -212,6 +213,11 @@ def use(directory: Path) -> None:
     compress_database(plain, directory / "policy", store="policy")
     verify_database(plain, deep=True)
     verify_database(moves, deep=True)
+    for build in sweeps.SWEEPERS:
+        sweeps.build = build
+        madn.solve(small, out=directory / "proved", proved=True)
+    check_proof(directory / "proved")
+    check_proof(directory / "proved", sample=20)
     start = Board.start(small)
     for path in (plain, moves):
         with madn.open_database(path) as database:
