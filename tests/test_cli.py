@@ -91,6 +91,7 @@ CONTRACT = {
     "compress DB TMP/new --bits 12": "bytes_before bytes_after bits_per_position max_error",
     "compress DB TMP/new --store policy": "bytes_before bytes_after bits_per_position max_error",
     "export DB TMP/t.parquet --sample 5": "db out rows bytes",
+    "export-web TMP/site": "out files bytes games",
     "moves 0/0 3": "board roll moves",
     "rank 0/0": "board id profile offset",
     "unrank 0": "board id profile offset",
