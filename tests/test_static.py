@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from browser import Open, Page, play_on, shown, start_game
+from browser import Open, Page, play_on, shown
 from strategies import all_boards
 from test_why import HOUSES, random_board, random_values
 
@@ -712,14 +712,20 @@ def number(text: str) -> float:
 
 
 def test_a_whole_game_without_a_server(visit: Open, host: str) -> None:
-    page = visit("/?play&rules=3,40", at=host)
-    start_game(page, "careful")
-    play_on(page)
+    page = visit("/?red=30,41,42&black=11,41&rules=3,40", at=host)  # to its end it is short
+    page.click("#play-here")
+    page.check("#opponents input[value=careful]")
+    page.click("#begin")
+    for _ in range(40):
+        if page.locator(".farewell").count():
+            break
+        play_on(page, 5)
     page.wait_for_selector(".farewell")
+    page.wait_for_timeout(700)
     page.click(".farewell button.main")
     page.wait_for_selector("#review-plies li")
     assert page.locator(".figure .accuracy").count() == 2
-    page.locator("#review-plies li").nth(8).click()
+    page.locator("#review-plies li").nth(2).click()
     page.reload()
     page.wait_for_selector("#review-plies li")
 

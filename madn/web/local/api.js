@@ -25,7 +25,7 @@ const here = (name) => new URL(name, import.meta.url);
 
 async function fetched(name) {
   const answer = await fetch(here(name));
-  if (!answer.ok) throw new Refused(answer.status, `${name}: HTTP ${answer.status}`);
+  if (!answer.ok) throw new Error(`${name}: HTTP ${answer.status}`);
   return answer;
 }
 
@@ -98,7 +98,7 @@ class Advisor {
     this.rules = game.rules;
     this.endgames = new Endgames(game.rules);
     this.solving = new Map(); // zones: promise
-    this.hopeless = new Set();
+    this.small = new Map(); // zones: whether they can be solved here
     this.database = database && once(() => openDatabase(here(database)));
     this.estimator = known.includes(game.rules.pieces) && once(async () => new Estimator(await modelOf(game.rules.pieces), game.rules));
   }
@@ -125,7 +125,8 @@ class Advisor {
 
   solvable(zones) {
     const key = zones.join();
-    return !this.hopeless.has(key) && sizeOf(zones, this.rules) <= MOST_POSITIONS;
+    if (!this.small.has(key)) this.small.set(key, sizeOf(zones, this.rules) <= MOST_POSITIONS);
+    return this.small.get(key);
   }
 
   solve(zones) {
@@ -134,7 +135,7 @@ class Advisor {
       const task = solver.solve(this.rules, zones).then(
         (values) => this.endgames.take(values),
         (error) => {
-          this.hopeless.add(key);
+          this.small.set(key, false);
           throw error;
         },
       );
