@@ -27,7 +27,7 @@ from madn.solver import solve as carry_out
 from madn.solver.plan import HUGE_GAME, allowed_memory
 from madn.solver.scratch import TASK, check_scratch
 from madn.store import write_database
-from madn.store.blocks import ENCODINGS, quantised
+from madn.store.blocks import ENCODINGS, PROVED, quantised
 from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
 from madn.store.workplace import check_room, check_writable, disk_of, published
 from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
@@ -44,7 +44,8 @@ class Result:
 
     All probabilities are those of the side to move, before it rolls. `win` is that of `board`, or of the start; `start`
     is None if the start was not solved. `residual` is the largest |V - T(V)| over all positions, where T takes the mean
-    over the rolls of the best successor.
+    over the rolls of the best successor. If bounds were proved, `lower` and `upper` are those of `win`, `width` is the
+    largest difference of the two over all positions, and `proof` has the directed sweeps of each component.
     """
 
     rules: Rules
@@ -70,6 +71,11 @@ class Result:
     census: dict[str, Any] | None
     out: str | None = None
     sample: str | None = None
+    lower: float | None = None
+    upper: float | None = None
+    width: float | None = None
+    width_board: str | None = None
+    proof: list[dict[str, Any]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The figures as `madn solve --json` prints them."""
@@ -98,6 +104,7 @@ def solve(
     board: Board | str | None = None,
     census: bool = False,
     resume: bool = False,
+    proved: bool = False,
     sample: Path | None = None,
     samples: int = SAMPLES,
     samples_least: int = LEAST,
@@ -112,6 +119,7 @@ def solve(
     when the databases are complete. Where it is needed and not named, one beside the database is used, work that is
     there is taken up again, and it is removed in the end. `tolerance` is the residual to reach. With `board` only
     what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth.
+    With `proved` every value gets a lower and an upper bound that are proved (docs/proof.md), in memory.
     `progress` is called with the part that is done, 0 to 1, and a few words.
 
     `sample` is a file for positions with their values, which `madn.samples` reads: about `samples` of them, drawn
@@ -130,6 +138,7 @@ def solve(
         board=board,
         census=census,
         resume=resume,
+        proved=proved,
         sample=sample,
         samples=samples,
         samples_least=samples_least,
@@ -190,7 +199,8 @@ def planned(
     wanted = {**settings, "board": None if board is None else str(board)}
     needs_scratch = census or policy is not None
     place = out if out is not None else policy
-    if scratch is not None or place is None or wanted.get("method") == "thesis":
+    in_memory_only = wanted.get("method") == "thesis" or wanted.get("proved")
+    if scratch is not None or place is None or in_memory_only:
         named = None if scratch is None else os.fspath(scratch)
         return make_plan(rules, scratch=named, census=needs_scratch, resume=resume, **wanted)
     beside = f"{os.fspath(place).rstrip(os.sep)}.scratch"
@@ -324,7 +334,7 @@ class Job:
     def encoders(self) -> Iterator[tuple[str, Encoder]]:
         """Where the databases are written, and how."""
         plan = self.plan
-        given = ENCODINGS[plan.representation.name]
+        given = (PROVED if plan.proved else ENCODINGS)[plan.representation.name]
         if self.out is not None:
             yield self.out, ValueEncoder(plan.rules, given, given if plan.bits is None else quantised(plan.bits))
         if self.policy is not None:
@@ -348,6 +358,7 @@ class Job:
             "bits": plan.bits,
             "policy": self.policy,
             "census": plan.census and self.policy is None,
+            "proved": plan.proved,
             **(self.sampling.options() if self.sampling else {}),
         }
         for name, value in options.items():
@@ -373,13 +384,24 @@ class Job:
             census=asdict(solution.census) if solution.census else None,
             out=self.out,
             sample=None if self.sampling is None else self.sampling.path,
+            **self._proof(solution),
         )
+
+    def _proof(self, solution: Solution) -> dict[str, Any]:
+        """What is reported of proved bounds."""
+        if solution.bounds is None:
+            return {}
+        lower, upper = solution.bounds.interval(self.plan.boards()[0])
+        widest = max(solution.proofs, key=lambda proof: proof.width)
+        proof = [{**part._asdict(), "board": str(part.board)} for part in solution.proofs]
+        board = str(widest.board)
+        return {"lower": lower, "upper": upper, "width": widest.width, "width_board": board, "proof": proof}
 
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
     elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out", "sample"}
-    elsewhere |= {"min", "max", "min_board", "max_board"}
+    elsewhere |= {"min", "max", "min_board", "max_board", "lower", "upper"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}
 

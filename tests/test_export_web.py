@@ -166,7 +166,7 @@ def test_the_command(tmp_path: Path, database: Path, capsys: pytest.CaptureFixtu
     assert (answer["files"], answer["bytes"]) == (len(files), sum(map(len, files.values())))
     assert answer["games"][0] == "two-pieces-8"
     assert main(["export-web", str(directory)]) == 0
-    assert "python -m http.server --directory" in capsys.readouterr().out
+    assert "python -m http.server" in capsys.readouterr().out
     for wrong in (
         ["export-web"],
         ["export-web", str(directory), "--db-at", "https://example.org"],

@@ -30,5 +30,5 @@ def export_web(directory: Path, databases: tuple[str, ...], db_at: str | None, a
         found = export_page(directory, databases, at=db_at, progress=bar)
     answer = {"out": str(directory), "files": found.files, "bytes": found.bytes, "games": list(found.games)}
     rows = columns([("files", f"{found.files:,}"), ("size", size(found.bytes)), ("games", f"{len(found.games):,}")])
-    try_it = f"To try it:\npython -m http.server --directory {directory}"
-    show(as_json, answer, f"{rows}\n\nThe page is in {directory}. {try_it}")
+    try_it = "To try it, in that directory: python -m http.server"
+    show(as_json, answer, f"{rows}\n\nThe page is in {directory}\n{try_it}")

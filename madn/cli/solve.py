@@ -10,7 +10,17 @@ import click
 
 from madn.board import Board
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import attributes, columns, duration, json_option, percent, plural, print_json, size
+from madn.cli.output import (
+    attributes,
+    columns,
+    duration,
+    json_option,
+    percent,
+    plural,
+    plus_minus,
+    print_json,
+    size,
+)
 from madn.cli.progress import ProgressBar
 from madn.errors import ResourceError
 from madn.rules import Rules
@@ -37,6 +47,11 @@ def solver_options(command: Function) -> Function:
             default="tiles",
             show_default=True,
             help="'thesis' is the thesis' own algorithm: slow, for comparison.",
+        ),
+        click.option(
+            "--proved",
+            is_flag=True,
+            help="Prove a lower and an upper bound of every value too, in memory.",
         ),
         click.option(
             "--for",
@@ -186,11 +201,21 @@ def result_table(result: "Result") -> str:
         ("for" if result.board else "start", f"{percent(result.win)}  {result.board or Board.start(result.rules)}"),
         ("smallest", f"{percent(result.min)}  {result.min_board}"),
         ("largest", f"{percent(result.max)}  {result.max_board}"),
+        *_bounds(result),
         ("residual", f"{result.residual:.2g}  {result.residual_board}"),
         ("sweeps", f"{result.sweeps:,}, {result.updates:,} position updates"),
         ("time", f"{duration(result.seconds)}, {plural(result.threads, 'thread')}"),
     ]
     return columns(rows)
+
+
+def _bounds(result: "Result") -> list[tuple[str, str]]:
+    """The proved bounds of the board that is reported, and where they are widest."""
+    if result.lower is None or result.upper is None:
+        return []
+    within = plus_minus(result.lower, result.upper)
+    board = result.board or Board.start(result.rules)
+    return [("proved", f"{within}  {board}"), ("widest", f"{result.width:.2g}  {result.width_board}")]
 
 
 def _instead(plan: "Plan", room: "Room") -> str:
@@ -279,7 +304,7 @@ def _verdict(plan: "Plan", disk: int, room: "Room") -> str:
 def _plan(plan: "Plan") -> dict[str, Any]:
     facts = {**attributes(plan.rules, "pieces squares"), "rules": asdict(plan.rules)}
     facts |= attributes(plan, "positions components largest_component memory_bytes disk_bytes scratch_bytes")
-    facts |= {"streamed": len(plan.streamed), "for": plan.board}
+    facts |= {"streamed": len(plan.streamed), "for": plan.board, "proved": plan.proved}
     facts |= {"method": plan.method, "representation": plan.representation.name}
     return facts | attributes(plan, "tolerance threads")
 

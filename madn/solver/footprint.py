@@ -108,6 +108,23 @@ def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
     return peak
 
 
+def memory_proved(rules: Rules, pairs: list[Pair]) -> int:
+    """As `memory_in_one`, with lower and upper values of everything beside the solved ones.
+
+    Bounds are found in whole matrices, also where both sides are alike, and beside them is four times what captures
+    lead to: as solved, as begun with, as the sweep leaves it, and in the solver.
+    """
+    kept = peak = 0
+    for f, g in pairs:
+        whole = 2 * side_size(rules, f) * side_size(rules, g)
+        boxed = sum(class_sizes(rules, rules.pieces - f.bit_count(), boxed=True))
+        results = 0 if f == g == 0 else whole
+        sweeps = whole * (1 if f == g else 2) + 4 * 2 * boxed * side_size(rules, g)
+        peak = max(peak, kept + _solving(rules, f, g) + 3 * results + sweeps)
+        kept += 3 * (results if f in (0, g) else 2 * results)
+    return peak
+
+
 def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, frozenset[Pair]]:
     """Values in memory when solved components are on disk, and which components have to be streamed for that."""
     peak, streamed = 0, set()

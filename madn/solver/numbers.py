@@ -65,4 +65,6 @@ class Representation:
 
 # Six fixed32 values add up inside 32 bits. Solved ones are multiples of 32 steps (`_packing.pyx`).
 FIXED32 = Representation("fixed32", np.int32, 3, 1 << 28, finest=2e-7, tie=1.0, shift=0.0, sweeps=12, cost=0.8)
+# Whole numbers in 64-bit floats, for bounds: sums of six are exact.
+STEPS48 = Representation("steps48", np.float64, 8, 1 << 47, finest=1e-14, tie=1.0, shift=0.0, sweeps=22, cost=1.25)
 FLOAT64 = Representation("float64", np.float64, 8, 0.5, finest=1e-15, tie=1e-12, shift=0.5, sweeps=22, cost=1.25)

@@ -14,6 +14,7 @@ from madn.solver.footprint import (
     disk_peak,
     memory_by_parts,
     memory_in_one,
+    memory_proved,
     memory_to_hand_over,
 )
 from madn.solver.graph import Pair, components
@@ -24,6 +25,8 @@ METHODS = ("tiles", "thesis")
 MOST_PIECES = 4
 SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
+PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
+MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
 HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
@@ -42,7 +45,8 @@ class Plan:
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
     it from the directory `scratch`; it was named by the user or `scratch_chosen`. `board`
     is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `proved`,
+    each position gets a lower and an upper value too.
     """
 
     rules: Rules
@@ -66,6 +70,7 @@ class Plan:
     board: str | None = None
     census: bool = False
     bits: int | None = None
+    proved: bool = False
 
     def task(self) -> dict[str, Any]:
         """All that the values depend on."""
@@ -87,7 +92,7 @@ class Plan:
             for allowed in (self.memory_limit, None):
                 check_memory("this solve", self.memory_bytes, allowed)
         except ResourceError as error:
-            if self.scratch is not None or self.method == "thesis":
+            if self.scratch is not None or self.proved or self.method == "thesis":
                 raise
             least = make_plan(self.rules, tolerance=self.tolerance, board=self.board, memory=1, scratch=".")
             needs = f"{amount(least.memory_bytes)} and at most {amount(least.scratch_bytes)} of disk"
@@ -111,6 +116,7 @@ def make_plan(
     resume: bool = False,
     census: bool = False,
     bits: int | str | None = None,
+    proved: bool = False,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
 
@@ -120,6 +126,7 @@ def make_plan(
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
     memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
     positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
+    With `proved`, bounds of every value are found, in memory, and stored whole.
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -137,6 +144,8 @@ def make_plan(
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
     if census and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
+    if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
+        raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
@@ -144,7 +153,7 @@ def make_plan(
     pairs = components(rules, (own >> rules.squares, other >> rules.squares))
     positions = sum(count for _, count in Zones(rules).ranges(pairs)) if start else rules.positions
     small = positions <= SMALL_GAME
-    if bits is None and positions >= HUGE_GAME:
+    if bits is None and positions >= HUGE_GAME and not proved:
         bits = HUGE_BITS
     rounded = bits if isinstance(bits, int) else None
     if tolerance is None:
@@ -152,17 +161,20 @@ def make_plan(
     tolerance = checked_float("tolerance", tolerance, FLOAT64.finest, 1, PlanError)
     fixed = method == "tiles" and not small and tolerance >= FIXED32.finest
     representation = FIXED32 if fixed else FLOAT64
+    if proved and tolerance > (most := PROVABLE[representation.name]):
+        raise PlanError(f"to prove bounds, this game is solved to {most:g} or finer, not {tolerance:g}")
     item = representation.itemsize
     threads = threads or usable_threads()
     streamed: frozenset[Pair] = frozenset()
     if method == "thesis":
         needed = positions * FLOAT64.itemsize
     elif scratch is None:
-        needed = memory_in_one(rules, pairs) * item
+        needed = (memory_proved if proved else memory_in_one)(rules, pairs) * item
     else:
         needed, streamed = memory_by_parts(rules, pairs, (allowed_memory(memory) - BASE_MEMORY) // item)
         needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
-    database = int(positions * (item if rounded is None else rounded / 8) * STORED[rounded is None]) + (1 << 20)
+    each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
+    database = int(positions * each) + (1 << 20)
     scratch_bytes, peak_bytes = 0, database
     if scratch is not None:
         scratch_bytes, peak_bytes = (
@@ -190,4 +202,5 @@ def make_plan(
         board=board,
         census=census,
         bits=rounded,
+        proved=proved,
     )

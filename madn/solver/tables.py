@@ -94,13 +94,14 @@ class SweepTables:
         column_exits: Sequence[Int64],
         *,
         refill: bool,
+        whole: bool = False,
     ) -> "SweepTables":
         """The tables of a pair of sides.
 
         `start` says where each row begins in the matrices, `row_exits` and `column_exits` where each row begins in the
-        components that moves of either side lead to.
+        components that moves of either side lead to. With `whole` matrices every column is kept, also of like sides.
         """
-        S, mirrored = rows.rules.squares, rows.finish == columns.finish
+        S, mirrored = rows.rules.squares, rows.finish == columns.finish and not whole
         groups = column_groups(columns)
         of_exits = exit_classes(columns)
         windows = [ring_size(starts, groups) for starts in (columns.class_start, *of_exits)]

@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 from madn.board import Board
+from madn.solver.bounds import Bounds, Proof
 from madn.solver.census import Census
 from madn.solver.components import Component, InMemory, Matrices
 from madn.solver.convergence import Convergence
@@ -13,10 +14,11 @@ from madn.solver.deliver import Delivery
 from madn.solver.footprint import can_stream, component_positions, delivered_late
 from madn.solver.graph import Pair, exits, pair_text
 from madn.solver.id_order import Receiver
+from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
-from madn.solver.solution import Extremes, MatrixValues, Solution
+from madn.solver.solution import BoundValues, Extremes, MatrixValues, MiddleValues, Solution
 from madn.solver.streamed import Resident, Streamed
 
 # The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
@@ -59,7 +61,10 @@ class _InOneGo:
         self.solved: dict[Pair, Matrices] = {}
         self.figures: dict[Pair, _Figures] = {}
         self.wins: dict[str, float] = {}  # of the boards that are reported
-        self.values: MatrixValues | None = None
+        self.values: MatrixValues | MiddleValues | None = None
+        self.intervals: BoundValues | None = None
+        self.bounds = Bounds(plan.representation) if plan.proved else None
+        self.proofs: list[Proof] = []
         self.census: Census | None = None
 
     def solve(self, progress: Progress) -> Solution:
@@ -85,6 +90,10 @@ class _InOneGo:
     def complete(self) -> None:
         """Do what is left to do when all components are solved."""
         self.values = MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
+        if self.bounds is not None:
+            self.intervals = BoundValues(self.plan, self.sides, self.bounds)
+            if self.plan.representation == FIXED32:  # solved values are coarser than their bounds
+                self.values = MiddleValues(self.intervals)
         self.wins = {str(board): self.values.win(board) for board in self.plan.boards()}
 
     def pair(self, pair: Pair, tell: Callable[[float], None]) -> None:
@@ -92,6 +101,8 @@ class _InOneGo:
         f, g = pair
         component = InMemory(self.sides[f], self.sides[g], self.plan.representation, self.solved, self.plan.threads)
         self.figures[pair] = self.converge(pair, component, tell)
+        if self.bounds is not None:
+            self.proofs.append(self.bounds.prove(component, self.plan))
         self.solved |= component.matrices(both=False)
 
     def converge(self, pair: Pair, component: Component, tell: Callable[[float], None]) -> _Figures:
@@ -119,6 +130,8 @@ class _InOneGo:
             start=self.wins.get(str(Board.start(plan.rules))),
             values=self.values,
             census=self.census,
+            bounds=self.intervals,
+            proofs=tuple(self.proofs),
         )
 
 
