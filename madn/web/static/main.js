@@ -5,8 +5,6 @@ import { Explore } from "./explore.js";
 import { rulesOfCode } from "./game.js";
 import { Play } from "./play.js";
 import { HOUSE_RULES, Impossible, link, read, readRules, readSeats, rulesText, startingPosition } from "./position.js";
-import { Quiz } from "./quiz.js";
-import { Review } from "./review.js";
 import * as storage from "./storage.js";
 import { get, reasonOf, Table } from "./table.js";
 import { language, say, switchLanguage, translate, whole } from "./words.js";
@@ -68,14 +66,13 @@ class Page {
     this.views = {
       explore: new Explore(this.table),
       play: new Play(this.table, this.games, (rules) => this.choose(rules)),
-      review: new Review(this.table),
-      quiz: new Quiz(this.table),
     };
     this.listen();
     this.describe();
-    if (trouble) this.enter("explore", openingPosition(this.table.rules));
-    else this.route();
-    if (trouble) this.table.fail(trouble);
+    if (trouble) {
+      await this.enter("explore", openingPosition(this.table.rules));
+      this.table.fail(trouble);
+    } else this.route();
     document.body.classList.add("ready");
   }
 
@@ -123,19 +120,35 @@ class Page {
     return api.source(await api.game(found.name));
   }
 
-  enter(view, what) {
+  // A view; those that are not needed at once are loaded when they are.
+  async viewOf(name) {
+    if (!this.views[name]) {
+      const { View } = await (name === "review" ? import("./review.js") : import("./quiz.js"));
+      this.views[name] ??= new View(this.table);
+    }
+    return this.views[name];
+  }
+
+  async enter(view, what) {
     for (const name of VIEWS) {
       get(name).hidden = name !== view;
       get(`${name}-tab`).setAttribute("aria-selected", String(name === view));
       get(`${name}-tab`).tabIndex = name === view ? 0 : -1;
     }
-    this.table.user = this.views[view];
     document.body.dataset.view = view;
+    let opened = this.views[view];
+    try {
+      opened ??= await this.viewOf(view);
+    } catch (error) {
+      return this.table.fail(error);
+    }
+    if (document.body.dataset.view !== view) return undefined; // another one was opened meanwhile
+    this.table.user = opened;
     document.body.classList.toggle("playing", view === "play" && Boolean(this.views.play.game));
     scrollTo(0, 0);
     get("panel").scrollTop = 0;
     get("back").hidden = !this.views.play.game && !this.views.play.kept();
-    return this.views[view].enter(what);
+    return opened.enter(what);
   }
 
   // Another game: the page for it. A game that is being played stays in the storage.
@@ -173,8 +186,8 @@ class Page {
     get("menu-button").addEventListener("click", () => menu(get("menu").hidden));
     document.addEventListener("pointerdown", (event) => !event.target.closest("nav") && menu(false));
     document.addEventListener("keydown", (event) => event.key === "Escape" && menu(false));
-    get("language").addEventListener("click", () => {
-      switchLanguage();
+    get("language").addEventListener("click", async () => {
+      await switchLanguage();
       translate(document);
       this.describe();
       this.table.message("");
@@ -189,6 +202,18 @@ class Page {
       });
     }
     addEventListener("popstate", () => this.route());
+    document.addEventListener("dragover", (event) => event.preventDefault());
+    document.addEventListener("drop", (event) => {
+      const [file] = event.dataTransfer.files;
+      const text = event.dataTransfer.getData("text/plain");
+      if (!file && !text) return;
+      event.preventDefault();
+      this.open("review", file ? { file } : { text });
+    });
+    document.addEventListener("paste", (event) => {
+      const text = event.clipboardData.getData("text/plain");
+      if (!event.target.closest?.("input, textarea") && text.trim().startsWith("madn game")) this.open("review", { text });
+    });
   }
 }
 

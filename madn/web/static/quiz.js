@@ -14,7 +14,7 @@ const ROUNDS = 6;
 const [LEAST, MOST] = [0.01, 0.25]; // what the second best move may cost in a question
 const GUARD = 500; // milliseconds in which a second click does not mean the next question
 
-export class Quiz {
+export class View {
   constructor(table) {
     this.table = table;
     this.question = null; // {position, roll, facts, moves}

@@ -14,7 +14,7 @@ import { get } from "./table.js";
 import { explain } from "./explain.js";
 import { chance, few, percent, points, say } from "./words.js";
 
-export class Review {
+export class View {
   constructor(table) {
     this.table = table;
     this.game = null;
@@ -35,23 +35,14 @@ export class Review {
     get("close-review").addEventListener("click", () => this.close());
     pictures(table, "review-svg", "review-png");
     addEventListener("keydown", (event) => this.key(event));
-    document.addEventListener("dragover", (event) => event.preventDefault());
-    document.addEventListener("drop", (event) => {
-      const { files } = event.dataTransfer;
-      const text = event.dataTransfer.getData("text/plain");
-      if (!files.length && !text) return;
-      event.preventDefault();
-      table.open("review", {}).then(() => (files.length ? this.readFile(files[0]) : this.readText(text)));
-    });
-    document.addEventListener("paste", (event) => {
-      const text = event.clipboardData.getData("text/plain");
-      if (event.target.closest?.("input, textarea") || !text.trim().startsWith("madn game")) return;
-      table.open("review", {}).then(() => this.readText(text));
-    });
   }
 
-  // Show the view: with a game, with the code of one, or with what it had.
-  enter({ game = null, code = null, at = null } = {}) {
+  // Show the view: with a game, with the code of one, with a record as text or file, or with what it had.
+  enter({ game = null, code = null, at = null, text = null, file = null } = {}) {
+    if (text !== null || file) {
+      if (!this.game) this.shelf();
+      return file ? this.readFile(file) : this.readText(text);
+    }
     if (game) return this.load(game, at);
     if (code) {
       try {

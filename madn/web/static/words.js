@@ -1,23 +1,24 @@
-// Everything the page says: the words are in en.js and de.js.
+// Everything the page says: the words are in en.js and de.js, of which the one that is spoken is loaded.
 
-import { DE } from "./de.js";
-import { EN } from "./en.js";
-
-const WORDS = { en: EN, de: DE };
+const LANGUAGES = { en: async () => (await import("./en.js")).EN, de: async () => (await import("./de.js")).DE };
 const KEPT = "language";
 
 let spoken = navigator.language.toLowerCase().startsWith("de") ? "de" : "en";
 try {
   const kept = localStorage.getItem(KEPT);
-  if (kept in WORDS) spoken = kept;
+  if (kept in LANGUAGES) spoken = kept;
 } catch {
   // a browser that keeps nothing
 }
 
+let words = await LANGUAGES[spoken]();
+
 export const language = () => spoken;
 
-export function switchLanguage() {
-  spoken = WORDS[spoken].otherCode;
+export async function switchLanguage() {
+  const other = words.otherCode;
+  words = await LANGUAGES[other]();
+  spoken = other;
   try {
     localStorage.setItem(KEPT, spoken);
   } catch {
@@ -25,10 +26,10 @@ export function switchLanguage() {
   }
 }
 
-export const known = (name) => name in WORDS[spoken];
+export const known = (name) => name in words;
 
 export function say(name, values = {}) {
-  return WORDS[spoken][name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  return words[name].replace(/\{(\w+)\}/g, (_, key) => values[key]);
 }
 
 const fixed = (digits) => ({ minimumFractionDigits: digits, maximumFractionDigits: digits });
