@@ -438,7 +438,7 @@ export function plyLine(ply, judgement, rules) {
   const words = [moveText(ply.move, ply.seat, rules)];
   if (ply.move.captures) words.push(say("captures"));
   item.append(smallDie(ply.roll), part("side", say(ply.seat)), part("way", words.join(", ")));
-  if (judgement?.loss > 0) {
+  if (judgement?.loss > 0.0005) {
     const { loss, exact } = judgement;
     item.append(part(`cost ${grade(loss)}`, costText({ loss, exact })));
   }
