@@ -94,13 +94,13 @@ const solver = new Solver();
 
 // Who answers for one game.
 class Advisor {
-  constructor(game, { database, models: known }) {
+  constructor(game) {
     this.rules = game.rules;
     this.endgames = new Endgames(game.rules);
     this.solving = new Map(); // zones: promise
     this.small = new Map(); // zones: whether they can be solved here
-    this.database = database && once(() => openDatabase(here(database)));
-    this.estimator = known.includes(game.rules.pieces) && once(async () => new Estimator(await modelOf(game.rules.pieces), game.rules));
+    this.database = game.database && once(() => openDatabase(here(game.database)));
+    this.estimator = game.estimated && once(async () => new Estimator(await modelOf(game.rules.pieces), game.rules));
   }
 
   // { win(board), exact, source, error, tie, final } for a board and all that can come after it; null if nobody knows.
@@ -181,11 +181,11 @@ class Advisor {
 
 export function source(found) {
   const { rules } = found;
-  const advisor = once(async () => new Advisor(found, { ...(await facts()), database: found.database }));
+  const advisor = new Advisor(found);
   const known = new Map(); // final answers
   const position = async (board, deadline = 0) => {
     if (known.has(board)) return known.get(board);
-    const answer = await (await advisor()).position(board, deadline);
+    const answer = await advisor.position(board, deadline);
     if (known.size >= KEPT) known.clear();
     if (answer.final) known.set(board, answer);
     return answer;
@@ -221,9 +221,8 @@ export function source(found) {
       if (!chooser) throw new Refused(400, `there is no player ${player}`);
       let chosen = moves[0];
       if (chooser.estimates && answer.exact) {
-        const one = await advisor();
-        const estimator = await one.estimator();
-        [chosen] = await one.moves(readBoard(text), roll, { win: (board) => estimator.win(board), exact: false, tie: 0 });
+        const estimator = await advisor.estimator();
+        [chosen] = await advisor.moves(readBoard(text), roll, { win: (board) => estimator.win(board), exact: false, tie: 0 });
       } else if (chooser.rules) {
         const board = readBoard(text);
         const left = choices(chooser, board, legalMoves(board, roll, rules), rules);
