@@ -208,6 +208,7 @@ def use(directory: Path) -> None:
     for build in sweeps.SWEEPERS:
         sweeps.build, sweeps.best_moves_build = build, build if build in sweeps.CHOOSE else "portable"
         madn.solve(small, out=directory / "streamed", scratch=scratch, **how)
+    madn.solve(Rules(3, 8), out=directory / "three", scratch=scratch)  # some exits are not reached with a 6
     compress_database(plain, rounded, bits=12)
     compress_database(plain, directory / "policy", store="policy")
     verify_database(plain, deep=True)

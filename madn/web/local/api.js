@@ -10,6 +10,8 @@ import { choices, lot } from "./players.js";
 import { after, legalMoves, readBoard, ROLLS, rollsAgain, triesOf, winner, writeBoard, writeMove } from "./rules.js";
 import { pageSentences } from "./why.js";
 
+export const served = false; // by madn: there is no interface for programs
+
 export class Refused extends Error {
   constructor(status, message) {
     super(message);
