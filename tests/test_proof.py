@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from math import ceil, floor
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,7 @@ def test_bounds_hold_the_solution_and_nothing_narrower_is_proved_by_a_step(rules
     solution = proved(rules)
     low, high, one = bounds_of(solution)
     boards, _ = reference_solver.positions(rules)
-    values = reference_solver.solve(rules) if not rules.house_rules else [v / one for v in low.tolist()]  # it is slow
+    values = reference_solver.solve(rules) if rules.pieces == 1 else [v / one for v in low.tolist()]  # it is slow
     for id in range(0, len(boards), 1 if len(boards) < 2000 else 7):
         assert low[id] - 1 <= values[id] * one <= high[id] + 1  # the reference is a float
         if boards[id].winner is None:
@@ -293,7 +293,10 @@ def test_a_database_answers_with_bounds(database: Path) -> None:
 def test_moves_of_equal_worth_are_not_proved_best(database: Path) -> None:
     with madn.open_database(database) as db:
         undecided = [
-            (board, value.roll) for board in map(str, db) for value in db.analyse(board).rolls if value.proved is False
+            (board, value.roll)
+            for board in islice(map(str, db), 0, None, 20)
+            for value in db.analyse(board).rolls
+            if value.proved is False
         ]
         assert undecided
         for board, roll in undecided:
@@ -505,6 +508,11 @@ def test_on_the_command_line(answer: Answer, database: Path, tmp_path: Path) -> 
     assert status == 0
     assert found["positions"] == 50
     assert answer("verify", database, "--proof", "--component", ".o/..")[0] == 0
+    status, found = answer("plan", "--pieces", 4, "--proved", "--memory", "1G", "--json")
+    assert status == 0
+    assert found["proved"] is True
+    assert found["from_disk"] is None
+    assert not found["fits"]
     status, found = answer("info", database, "--json")
     assert found["values"] == "proved64"
     assert found["provenance"]["width"] == solved["width"]

@@ -261,7 +261,7 @@ def plan(
     time = seconds(wanted, speed, policy is not None)
     other = [] if fits else ways(wanted, room, speed)
     least = None
-    if wanted.method == "tiles":
+    if wanted.method == "tiles" and not wanted.proved:
         from_disk = {**settings, "scratch": wanted.scratch or os.curdir, "memory": 1}
         least = planned(rules, place if values else None, policy=policy, bits=bits, **from_disk)
     if as_json:

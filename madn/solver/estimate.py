@@ -24,6 +24,7 @@ THESIS_SAMPLE = Rules(2, 20)
 # pieces from disk.
 STREAMED = 1.7
 STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 40.0
+PROVING = 28.0  # updates of a position in directed sweeps, both ways together: three pieces
 BUSY = 0.15  # processors that other programs may use before the measurement is called disturbed
 
 
@@ -61,6 +62,8 @@ def seconds(plan: Plan, speed: Speed, best_moves: bool = False) -> float:
     total = 0.0
     for pair in plan.pairs:
         each = sweeps * (STREAMED if pair in plan.streamed else plan.representation.cost)
+        if plan.proved:
+            each += PROVING * plan.representation.cost
         if plan.scratch is not None:
             each += STORING + (CENSUS if plan.census else 0.0) + (BEST_MOVES if best_moves else 0.0)
         total += component_positions(plan.rules, *pair) * each

@@ -165,7 +165,7 @@ class Page {
     get("language").textContent = say("other");
     get("language").lang = say("otherCode");
     get("programs").hidden = !api.served;
-    for (const page of ["rules", "help", "about", "pig", "pyramid"]) get(page).href = language() === "de" ? `${page}.de.html` : `${page}.html`;
+    for (const page of ["rules", "help", "about", "pig", "pyramid", "cantstop"]) get(page).href = language() === "de" ? `${page}.de.html` : `${page}.html`;
   }
 
   listen() {
