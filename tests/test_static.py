@@ -17,9 +17,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
-from browser import Open, play_on, shown
+from browser import PHONE, Open, play_on, shown
 from playwright.sync_api import Page
 from strategies import all_boards
+from test_browser import accessible
 from test_why import HOUSES, random_board, random_values
 
 import madn
@@ -592,6 +593,15 @@ def test_the_pyramid_game_can_be_won(language: str, browser: Any, host: str) -> 
     assert re.search("best player wins|beste Spieler gewinnt", page.inner_text("#facts"))
     assert wrong == []
     page.close()
+
+
+@pytest.mark.parametrize("name", ["pig", "pyramid", "cantstop"])
+def test_the_other_games_are_served_and_everybody_can_use_them(name: str, visit: Open) -> None:
+    for language, scheme in (("", "light"), (".de", "dark")):
+        page = visit(f"{name}{language}.html", color_scheme=scheme, viewport=PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.check("#hint")
+        accessible(page, name)
 
 
 def opened(browser: Any, address: str) -> tuple[Page, list[str]]:
