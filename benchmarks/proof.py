@@ -3,8 +3,8 @@
     python benchmarks/proof.py 1 2 3 part > docs/results/proof.json
 
 For each number of pieces: solve without and with --proved, each in a process of its own, check the proof of every
-position, and give the bounds of the boards of Table 5.1. `part` is the part of the four-piece game with the smallest and
-the largest value of that table. Times are of the processor, which other programs disturb less.
+position, and give the bounds of the boards of Table 5.1. `part` is the part of the four-piece game that has the
+smallest and the largest value of that table. Times are of the processor, which other programs disturb less.
 """
 
 import json
