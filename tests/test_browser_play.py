@@ -86,7 +86,7 @@ def test_two_tabs_keep_their_games(visit: Open) -> None:
         ready(page)
     assert (state(one), state(other)) == states
     one.click("#review-tab")
-    assert one.locator("#games button").count() == 2
+    one.wait_for_function("() => document.querySelectorAll('#games button').length === 2")
 
 
 @pytest.mark.parametrize("trouble", ["full", "refused"])

@@ -31,6 +31,7 @@ def paste(page: Page, text: str) -> None:
     """Put a record into the field and open it."""
     if page.get_attribute("#review-tab", "aria-selected") != "true":
         page.click("#review-tab")
+        page.wait_for_selector("#review:not([hidden])")
     if page.is_visible("#close-review"):
         page.click("#close-review")
     page.fill("#record", text)

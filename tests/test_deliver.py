@@ -302,10 +302,11 @@ def test_packing_is_undone_by_unpacking(data: st.DataObject) -> None:
     back_l, back_r, left, right = (np.zeros_like(L) for _ in range(4))
     tiling.unpack(strip, packed, back_l, back_r, start)
     first = tiling.first_class(strip)
-    tiling.tiles.unpack(strip, packed, left, None, start[tiling.rows_of(strip)], first, tiling.classes)
     for number in range(first, tiling.classes):
-        half = packed[tiling.tile[strip, number] :]
-        tiling.unpack_right(strip, half, right, start, number)
+        begin, end = tiling.tile[strip, number : number + 2]
+        middle = (begin + end) // 2
+        tiling.unpack_half(strip, packed[begin:middle], right, start, range(number, number + 1))
+        tiling.unpack_half(strip, packed[middle:end], left, start, range(number, number + 1))
     rows, columns = tiling.rows, tiling.columns
     for a in range(rows.class_start[strip], rows.class_start[strip + 1]):
         for b in range(columns.class_start[first], columns.size):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from importlib import resources
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,11 +15,16 @@ from madn import Board, Rules
 from madn.advisor import estimates_of
 from madn.cli import main
 from madn.errors import CorruptBlockError, MadnError, NoValuesError, OutputError
+from madn.rules import HOUSE_RULES
 from madn.store.compress import compress_database
 from madn.web import export
 from madn.web.export import export_page
 from madn.web.games import OFFERED
 
+ALL = [
+    Rules(pieces, **dict(zip(HOUSE_RULES, house, strict=True)))
+    for pieces, house in product(OFFERED, product((False, True), repeat=len(HOUSE_RULES)))
+]
 MODELS = [pieces for pieces in OFFERED if estimates_of(Rules(pieces)) is not None]
 
 
@@ -46,8 +52,10 @@ def test_all_that_the_page_needs_is_there_and_listed(tmp_path: Path) -> None:
     assert {name: digest for digest, name in sums} == {n: hashlib.sha256(c).hexdigest() for n, c in files.items()}
     games = json.loads(files["games.json"])
     assert [game["name"] for game in games["games"]] == list(found.games)
-    assert len(games["games"]) == 16 * len(MODELS)
-    assert games["models"] == MODELS
+    assert all(game["estimated"] for game in games["games"])
+    assert {game["rules"]["pieces"] for game in games["games"]} == set(MODELS)
+    expected = [rules for rules in ALL if estimates_of(rules) is not None]
+    assert sorted(map(str, expected)) == sorted(str(Rules(**game["rules"])) for game in games["games"])
     assert {f"estimator-{pieces}.madn" for pieces in MODELS} <= files.keys()
     for name, content in files.items():
         if name.endswith(".html"):

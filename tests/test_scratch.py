@@ -26,7 +26,7 @@ from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
 from madn.solver.streamed import Resident, Streamed
-from madn.solver.strips import StripFile, Tiling
+from madn.solver.strips import LEFT, RIGHT, StripFile, Tiling
 from madn.solving import prepare
 from madn.store import verify_database
 from madn.store.frames import FrameFiles
@@ -100,6 +100,7 @@ def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path: Path) -> None:
     plan = make_plan(Rules(4), scratch=str(tmp_path), memory=20 << 30)
     assert plan.memory_bytes <= 20 << 30
     assert plan.streamed == {(0, 0)}
+    assert make_plan(Rules(4), scratch=str(tmp_path), memory=17 << 30).memory_bytes <= 17 << 30
 
 
 # going on after a stop
@@ -407,8 +408,10 @@ def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
             for classes in (None, range(tile, tile + 1), range(tile, tiling.classes), range(tile + 1)):
                 with pytest.raises(CorruptBlockError, match=damage):
                     file.read(strip, classes)
-            with pytest.raises(CorruptBlockError, match=damage) if right else nullcontext():
-                file.read_right(strip, tile)
+            for half, spoilt in ((RIGHT, right), (LEFT, not right)):
+                for classes in (range(tile, tile + 1), range(tile, tiling.classes), range(tile + 1)):
+                    with pytest.raises(CorruptBlockError, match=damage) if spoilt else nullcontext():
+                        file.read(strip, classes, half)
             for other in {*range(tiling.strips)} - {strip}:
                 assert (file.read(other) == strips[other]).all()
 

@@ -1,7 +1,6 @@
 """The page without a server: its JavaScript against the package, in Debian's chromium (see tests/test_browser.py)."""
 
 import json
-import os
 import random
 import re
 import shutil
@@ -14,10 +13,14 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
+from urllib.parse import urlsplit
 
 import numpy as np
 import pytest
+from browser import PHONE, Open, play_on, shown
+from playwright.sync_api import Page
 from strategies import all_boards
+from test_browser import accessible
 from test_why import HOUSES, random_board, random_values
 
 import madn
@@ -33,13 +36,6 @@ from madn.store.writer import write_database
 from madn.web.answers import Served, ServedAdvisor
 from madn.web.export import export_page
 from madn.web.games import name_of
-
-CHROMIUM = shutil.which("chromium")
-if os.environ.get("MADN_NEED_BROWSER", "0") in {"", "0"}:
-    pytest.importorskip("playwright")
-    if CHROMIUM is None:
-        pytest.skip("there is no chromium", allow_module_level=True)
-from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("static")]
 MODELS = [pieces for pieces in (2, 3, 4) if estimates_of(Rules(pieces)) is not None]
@@ -138,16 +134,6 @@ def host(site: Path) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-        )
-        yield chromium
-        chromium.close()
-
-
-@pytest.fixture(scope="module")
 def page(browser: Any, host: str) -> Iterator[Page]:
     """A page of the host in which modules can be imported."""
     page = browser.new_page()
@@ -228,6 +214,7 @@ def test_the_estimator_gives_the_same_values(page: Page) -> None:
     return found;
     """
     games = [Rules(pieces, **house) for pieces in MODELS for house in HOUSES]
+    games = [rules for rules in games if estimates_of(rules) is not None]
     boards = {rules: sampled(rules, 60) for rules in games}
     asked = [{"rules": asdict(rules), "boards": list(map(str, boards[rules]))} for rules in games]
     for rules, (error, wins) in zip(games, run(page, script, asked), strict=True):
@@ -432,9 +419,7 @@ def same(found: dict[str, Any], expected: dict[str, Any], within: float) -> None
 
 
 def test_estimates_are_answered_as_a_server_does(page: Page) -> None:
-    pieces = MODELS[0] if MODELS[0] > 2 else MODELS[-1]
-    for house in ({}, dict.fromkeys(HOUSE_RULES, True)):
-        rules = Rules(max(pieces, 3), **house)
+    for rules in (Rules(4), Rules.house(3)):
         boards = [board for board in sampled(rules, 25) if not any(q >= 40 for q in (*board.own, *board.other))]
         found = run(page, API_SCRIPT, {"game": name_of(rules), "boards": list(map(str, boards))})
         with Advisor(rules, limit=0, cache=None) as advisor:
@@ -610,6 +595,15 @@ def test_the_pyramid_game_can_be_won(language: str, browser: Any, host: str) -> 
     page.close()
 
 
+@pytest.mark.parametrize("name", ["pig", "pyramid", "cantstop"])
+def test_the_other_games_are_served_and_everybody_can_use_them(name: str, visit: Open) -> None:
+    for language, scheme in (("", "light"), (".de", "dark")):
+        page = visit(f"{name}{language}.html", color_scheme=scheme, viewport=PHONE)
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.check("#hint")
+        accessible(page, name)
+
+
 def opened(browser: Any, address: str) -> tuple[Page, list[str]]:
     """A page that is ready, and the list of its mistakes."""
     page = browser.new_page(reduced_motion="reduce")
@@ -688,3 +682,77 @@ def test_cantstop_can_be_played(language: str, browser: Any, host: str) -> None:
     assert page.is_enabled("#throw")
     assert wrong == []
     page.close()
+
+
+# the page itself
+
+
+def settled(page: Page, board: str) -> None:
+    """Wait until exact numbers of a board are on the page."""
+    shown(page, board)
+    page.wait_for_function("() => document.getElementById('source').textContent.startsWith('Exact')", timeout=60_000)
+
+
+def test_the_page_says_the_same_without_a_server(visit: Open, host: str) -> None:
+    page = visit("/?board=3,17/0,22&rules=2,40", at=host)
+    assert urlsplit(page.url).path == "/some/where/"
+    with madn.open_database() as db:
+        for board in ("3,17/0,22", "b/39,41"):
+            page.goto(f"{host}/?board={board}&rules=2,40")
+            settled(page, board)
+            assert page.inner_text("#source") == "Exact: this endgame has been solved."
+            check_numbers(page, db, board)
+    assert page.locator("#programs").is_hidden()
+
+
+def check_numbers(page: Page, source: Any, board: str) -> None:
+    """The numbers of the page against those of a database, whose values are rounded."""
+    analysis = source.analyse(Board.parse(board, Rules(2)))
+    assert number(page.locator("#win strong").inner_text()) == pytest.approx(100 * analysis.win, abs=0.01)
+    for row, roll in zip(page.locator("#rolls .roll").all(), analysis.rolls, strict=True):
+        script = "all => all.map(b => [b.dataset.move, b.querySelector('.win').innerText])"
+        found = row.locator("button").evaluate_all(script)
+        assert [move for move, _ in found] == [str(option.move) for option in roll.moves]
+        for (_, text), option in zip(found, roll.moves, strict=True):
+            assert number(text) == pytest.approx(100 * option.win, abs=0.01)
+
+
+def number(text: str) -> float:
+    return float(text.removesuffix("%"))
+
+
+def test_a_whole_game_without_a_server(visit: Open, host: str) -> None:
+    page = visit("/?red=30,41,42&black=11,41&rules=3,40", at=host)  # to its end it is short
+    page.click("#play-here")
+    page.check("#opponents input[value=careful]")
+    page.click("#begin")
+    for _ in range(40):
+        if page.locator(".farewell").count():
+            break
+        play_on(page, 5)
+    page.wait_for_selector(".farewell")
+    page.wait_for_timeout(700)
+    page.click(".farewell button.main")
+    page.wait_for_selector("#review-plies li")
+    assert page.locator(".figure .accuracy").count() == 2
+    page.locator("#review-plies li").nth(2).click()
+    page.reload()
+    page.wait_for_selector("#review-plies li")
+
+
+def test_the_quiz_says_why_without_a_server(visit: Open, host: str) -> None:
+    page = visit("/?quiz&rules=3,40", at=host)
+    page.wait_for_selector("#answers button")
+    page.locator("#answers button").last.click()
+    page.wait_for_selector("#lesson .why")
+    assert re.search(r"points|worth|estimate", page.inner_text("#lesson .why"))
+
+
+def test_what_is_missing_is_said(site: Path, browser: Any, tmp_path: Path) -> None:
+    shutil.copytree(site / "some" / "where", tmp_path / "site")
+    (tmp_path / "site" / "games.json").unlink()
+    with hosted(tmp_path / "site") as address:
+        page = browser.new_page(locale="en-GB")
+        page.goto(address)
+        page.wait_for_function("() => document.getElementById('message').textContent.includes('games.json')")
+        page.close()

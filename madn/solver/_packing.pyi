@@ -28,13 +28,19 @@ class Tiles:
         strip: int,
         packed: NDArray[np.uint8],
         L: NDArray[Any],
-        R: NDArray[Any] | None,
+        R: NDArray[Any],
         start: NDArray[np.int64],
         first: int,
         last: int,
     ) -> int: ...
-    def unpack_right(
-        self, strip: int, packed: NDArray[np.uint8], R: NDArray[Any], start: NDArray[np.int64], number: int
+    def unpack_half(
+        self,
+        strip: int,
+        packed: NDArray[np.uint8],
+        matrix: NDArray[Any],
+        start: NDArray[np.int64],
+        first: int,
+        last: int,
     ) -> int: ...
 
 PAD: int

@@ -9,7 +9,7 @@ Floats are stored as they are. Fixed-point numbers are rounded to multiples of 2
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from madn._machine cimport checked_threads
@@ -114,34 +114,31 @@ cdef class Tiles:
             at = over_tiles(self, strip, first, last, start, facing, <value_t*>&L[0], <value_t*>&R[0], &out[0], True)
         return at
 
-    def unpack(self, int strip, const uint8_t[::1] packed not None, value_t[::1] L not None, value_t[::1] R,
+    def unpack(self, int strip, const uint8_t[::1] packed not None, value_t[::1] L not None, value_t[::1] R not None,
                const int64_t[::1] start not None, int first, int last):
-        """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value.
-
-        R may be None: then L is all that is wanted.
-        """
-        cdef value_t* right = &R[0] if R is not None else NULL
-        cdef int64_t size = min(L.shape[0], R.shape[0] if right else INT64_MAX)
-        cdef const uint64_t* facing = self.checked(strip, start, first, last, size)
+        """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value."""
+        cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
         cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3), at
         if length > packed.shape[0]:
             raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
         with nogil:
-            at = over_tiles(self, strip, first, last, start, facing, &L[0], right, <uint8_t*>&packed[0], False)
+            at = over_tiles(self, strip, first, last, start, facing, &L[0], &R[0], <uint8_t*>&packed[0], False)
         return at
 
-    def unpack_right(self, int strip, const uint8_t[::1] packed not None, value_t[::1] R not None,
-                     const int64_t[::1] start not None, int number):
-        """The half of a tile that holds R."""
-        cdef const uint64_t* facing = self.checked(strip, start, number, number + 1, R.shape[0])
-        cdef int64_t length = self.length(strip, number, number + 1, 8 if value_t is double else 3) // 2
+    def unpack_half(self, int strip, const uint8_t[::1] packed not None, value_t[::1] matrix not None,
+                    const int64_t[::1] start not None, int first, int last):
+        """As `unpack`, where `packed` has the halves of one matrix only, one after the other."""
+        cdef const uint64_t* facing = self.checked(strip, start, first, last, matrix.shape[0])
+        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3) // 2, at = 0
+        cdef int j, rows = <int>start.shape[0]
         if length > packed.shape[0]:
             raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
         with nogil:
-            over_tile(&R[0], <uint8_t*>&packed[0], start, facing, self.masks,
-                      self.row_class[strip + 1] - self.row_class[strip], self.col_class[number],
-                      self.col_class[number + 1], False)
-        return length
+            for j in range(first, last):
+                over_tile(&matrix[0], <uint8_t*>&packed[at], start, facing, self.masks, rows, self.col_class[j],
+                          self.col_class[j + 1], False)
+                at += self.positions[strip, j] * (8 if value_t is double else 3) + PAD_BYTES
+        return at
 
     cdef int64_t length(self, int strip, int first, int last, int item):
         """How many bytes the tiles of these column classes take."""
@@ -184,16 +181,13 @@ cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64
 
 cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_t[::1] start, const uint64_t* facing,
                         value_t* L, value_t* R, uint8_t* packed, bint pack) noexcept nogil:
-    """Copy the tiles of a strip to `packed`, or from there to the matrices that are not NULL; return their bytes."""
-    cdef value_t* halves[2]
+    """Copy the tiles of a strip to `packed`, or from there to the matrices; return how many bytes they take."""
     cdef int j, k, rows = self.row_class[strip + 1] - self.row_class[strip]
     cdef int64_t at = 0
-    halves[0], halves[1] = R, L
     for j in range(first, last):
         for k in range(2):
-            if halves[k] != NULL:
-                over_tile(halves[k], packed + at, start, facing, self.masks, rows, self.col_class[j],
-                          self.col_class[j + 1], pack)
+            over_tile(L if k else R, packed + at, start, facing, self.masks, rows, self.col_class[j],
+                      self.col_class[j + 1], pack)
             at += self.positions[strip, j] * (8 if value_t is double else 3)
             if pack:
                 memset(packed + at, 0, PAD_BYTES)

@@ -143,7 +143,9 @@ class InMemory(Component):
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
         starts, column_exits = self.column_exits(solved, size)
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(rows, columns, self.values.start, [m.start for m in row_exits], starts, refill=False),
+            SweepTables.of(
+                rows, columns, self.values.start, [(m.start, m.start) for m in row_exits], starts, refill=False
+            ),
             self.values.L,
             self.values.R,
             [(m.L, m.R) for m in row_exits],

@@ -217,8 +217,13 @@ def _slabs(rules: Rules, f: int, g: int) -> int:
 
 
 def _row_windows(rules: Rules) -> int:
-    """Rows of the components with one piece finished that pass through memory beside the one with none."""
+    """Rows of the components with one piece finished that pass through memory beside the one with none.
+
+    A roll leads from so many squares before the finish square, so of each component R has a few classes, and L, which
+    only a 6 leads to, one; each has one more, for the next strip.
+    """
     columns = class_sizes(rules, rules.pieces)
     rows = class_sizes(rules, rules.pieces - 1)
     room = max(size * sum(columns[i:]) for i, size in enumerate(rows))
-    return len(exits(rules, 0)) * (2 * SLOTS * room + _packed(rules, room))
+    squares = range(min(rules.pieces, DIE))
+    return sum(room * (max(DIE - 1 - square, 0) + 1 + 2) for square in squares)

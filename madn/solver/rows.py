@@ -9,7 +9,7 @@ import numpy as np
 from madn.solver import _reorder
 from madn.solver.numbers import Values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile
+from madn.solver.strips import LEFT, RIGHT, StripFile
 
 
 class WholeRows:
@@ -53,14 +53,17 @@ class WholeRows:
     def _announce(self, number: int, both: bool) -> None:
         kept, transposed = self._parts(number)
         if kept:
-            self.file.announce(number, kept)
+            self.file.announce(number, kept, None if both else LEFT)
         for strip in transposed:
-            self.file.announce(strip, range(number, number + 1), right=not both)
+            self.file.announce(strip, range(number, number + 1), None if both else RIGHT)
 
     def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
         start = first + np.arange(self.size(number), dtype=np.int64) * self.others.size
-        packed = self.file.read(number, classes)
-        self.file.tiling.tiles.unpack(number, packed, L, R, start, classes.start, classes.stop)
+        tiles, classes_kept = self.file.tiling.tiles, (classes.start, classes.stop)
+        if R is None:
+            tiles.unpack_half(number, self.file.read(number, classes, LEFT), L, start, *classes_kept)
+        else:
+            tiles.unpack(number, self.file.read(number, classes), L, R, start, *classes_kept)
 
     def _load_transposed(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
         """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
@@ -76,7 +79,7 @@ class WholeRows:
             left, right = self._space(height * width)
             start = np.arange(height, dtype=np.int64) * width - column
             if R is None:
-                tiling.tiles.unpack_right(strip, self.file.read_right(strip, number), right, start, number)
+                tiling.tiles.unpack_half(strip, self.file.read(strip, kept, RIGHT), right, start, number, number + 1)
             else:
                 tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
                 _reorder.transpose(left, height, width, R, first + begin, self.others.size)

@@ -30,32 +30,55 @@ from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Tiling, checksum, slot_starts
-from madn.solver.tables import LANES, SweepTables, exits_of_a_six
+from madn.solver.strips import LEFT, RIGHT, StripFile, Tiling, checksum, slot_starts
+from madn.solver.tables import LANES, SweepTables, exits_of_a_six, options_of_a_six
 
 
 class RowWindow:
     """The values that the row player's moves into one further finish zone lead to, as far as a strip can reach.
 
-    The file has that zone's states as rows: those of the strip's own pips are needed, and of up to six less.
+    The file has that zone's states as rows: those with a few pips less than the strip are needed, other ones after a 6
+    (matrix L) than otherwise (R). So each matrix has a window of its own, with one class more, for the next strip.
     """
 
-    def __init__(self, file: StripFile) -> None:
+    def __init__(self, file: StripFile, rows: Side) -> None:
         self.file, self.tiling = file, file.tiling
+        zone = self.tiling.rows
+        there = rows.moves.kind == 1 + rows.moves.exits.index(zone.finish)
+        pips = np.repeat(rows.pips, np.diff(rows.moves.first[::DIE]))
+        less = np.where(there, pips - zone.pips[np.where(there, rows.moves.row, 0)], 0)
+        sixes = options_of_a_six(rows)
         first = self.tiling.columns.class_start[: self.tiling.strips]
-        self.start, room = slot_starts(self.tiling.rows, self.tiling.columns, first, SLOTS)
-        self.L, self.R = (np.zeros(SLOTS * room + LANES, file.dtype) for _ in range(2))
+        self.halves = []  # (LEFT or RIGHT, how many pips less the nearest class has, where rows begin, values)
+        for half, leads in ((LEFT, there & sixes), (RIGHT, there & ~sixes)):
+            nearest, furthest = (int(less[leads].min()), int(less[leads].max())) if leads.any() else (1, 0)
+            start, room = slot_starts(zone, self.tiling.columns, first, furthest - nearest + 2)
+            values = np.zeros((furthest - nearest + 2) * room + LANES, file.dtype)
+            self.halves.append((half, nearest, start, values))
+
+    @property
+    def starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each row begins in L and in R."""
+        return self.halves[0][2], self.halves[1][2]
+
+    @property
+    def matrices(self) -> tuple[Values, Values]:
+        """L and R."""
+        return self.halves[0][3], self.halves[1][3]
 
     def announce(self, strip: int) -> None:
         """Say that a strip will be loaded soon."""
-        if strip < self.tiling.strips:
-            self.file.announce(strip, range(strip, self.tiling.classes))
+        for half, nearest, _, _ in self.halves:
+            if 0 <= strip - nearest < self.tiling.strips:
+                self.file.announce(strip - nearest, range(strip, self.tiling.classes), half)
 
     def load(self, strip: int) -> None:
         """Bring in what the strip needs beyond what the strip before it needed."""
-        if strip < self.tiling.strips:
-            kept = range(strip, self.tiling.classes)
-            self.tiling.unpack(strip, self.file.read(strip, kept), self.L, self.R, self.start, kept)
+        kept = range(strip, self.tiling.classes)
+        for half, nearest, start, values in self.halves:
+            number = strip - nearest
+            if 0 <= number < self.tiling.strips:
+                self.tiling.unpack_half(number, self.file.read(number, kept, half), values, start, kept)
 
 
 class ColumnWindow:
@@ -78,7 +101,7 @@ class ColumnWindow:
     def announce(self, strip: int) -> None:
         """Say that the columns of a strip will be loaded soon."""
         for c in self._strips(strip):
-            self.file.announce(c, range(strip, strip + 1), right=not self.sixes)
+            self.file.announce(c, range(strip, strip + 1), None if self.sixes else RIGHT)
 
     def _strips(self, strip: int) -> range:
         return range(max(0, strip - DIE) if self.mirrored else 0, self.tiling.strips)
@@ -92,7 +115,7 @@ class ColumnWindow:
             if self.sixes:
                 self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
             else:
-                self.tiling.unpack_right(c, self.file.read_right(c, strip), right, start, strip)
+                self.tiling.unpack_half(c, self.file.read(c, kept, RIGHT), right, start, kept)
 
 
 def column_windows(rows: Side, columns: Side, files: Mapping[int, StripFile]) -> list[ColumnWindow]:
@@ -163,17 +186,18 @@ class Streamed(Component):
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
         self.column_windows = column_windows(rows, columns, files)
-        self.row_windows = [RowWindow(files[f]) for f in rows.moves.exits] if self.mirrored else []
+        self.row_windows = [RowWindow(files[f], rows) for f in rows.moves.exits] if self.mirrored else []
         size = max(rows.size, columns.size)
-        row_exits: list[RowWindow] | list[Matrices] = self.row_windows or [
-            whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits
-        ]
-        starts = [m.start for m in row_exits], [window.start for window in self.column_windows]
+        whole = [] if self.mirrored else rows.moves.exits
+        matrices = [whole_exit(f, columns.finish, size, representation, solved) for f in whole]
+        starts = [window.starts for window in self.row_windows] + [(m.start, m.start) for m in matrices]
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(rows, columns, self.start, *starts, refill=True),
+            SweepTables.of(
+                rows, columns, self.start, starts, [window.start for window in self.column_windows], refill=True
+            ),
             self.L,
             self.R,
-            [(m.L, m.R) for m in row_exits],
+            [window.matrices for window in self.row_windows] + [(m.L, m.R) for m in matrices],
             [window.slabs[0] for window in self.column_windows],
         )
         self.file: StripFile

@@ -4,7 +4,7 @@ import os
 import threading
 import zlib
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,8 @@ from madn.solver.sides import Side
 
 AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
 
+
+RIGHT, LEFT = 0, 1  # the halves of a tile, by the matrix they hold
 
 Packed = NDArray[np.uint8]
 
@@ -66,9 +68,9 @@ class Tiling:
         kept = classes or range(self.first_class(strip), self.classes)
         self.tiles.unpack(strip, packed, L, R, start[self.rows_of(strip)], kept.start, kept.stop)
 
-    def unpack_right(self, strip: int, packed: Packed, R: Values, start: NDArray[np.int64], number: int) -> None:
-        """As `unpack`, for the half of a tile that holds R."""
-        self.tiles.unpack_right(strip, packed, R, start[self.rows_of(strip)], number)
+    def unpack_half(self, strip: int, packed: Packed, matrix: Values, start: NDArray[np.int64], classes: range) -> None:
+        """As `unpack`, for the halves of tiles that hold one matrix."""
+        self.tiles.unpack_half(strip, packed, matrix, start[self.rows_of(strip)], classes.start, classes.stop)
 
     def rows_of(self, strip: int) -> slice:
         """The rows of a strip among all rows."""
@@ -95,7 +97,6 @@ class StripFile:
             self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sums is None else 0), 0o644)
         except FileNotFoundError:
             raise damaged(path, "missing") from None
-        self._own = threading.local()
 
     def sums_text(self) -> str:
         """The checksums of all that was written, in hexadecimal."""
@@ -110,46 +111,47 @@ class StripFile:
         """Close the file."""
         os.close(self.handle)
 
-    def announce(self, strip: int, classes: range | None = None, right: bool = False) -> None:
-        """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
+    def announce(self, strip: int, classes: range | None = None, half: int | None = None) -> None:
+        """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time.
+
+        All of them, or the halves that hold one matrix: RIGHT or LEFT.
+        """
         if hasattr(os, "posix_fadvise"):
-            edges = self._edges[strip]
-            parts = self._halves(classes, right)
-            first, last = edges[parts.start], edges[parts.stop]
-            for begin in range(first, last, AHEAD):
-                os.posix_fadvise(self.handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
+            for first, last in self._extents(strip, classes, half):
+                for begin in range(first, last, AHEAD):
+                    os.posix_fadvise(self.handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
 
-    def _halves(self, classes: range | None, right: bool = False) -> range:
-        """The halves of tiles that belong to some classes of columns, or all; only the right one of a single tile."""
-        if classes is None:
-            return range(2 * self.tiling.classes)
-        return range(2 * classes.start, 2 * classes.start + 1 if right else 2 * classes.stop)
+    def _extents(self, strip: int, classes: range | None, half: int | None) -> list[tuple[int, int]]:
+        """Where tiles, or halves of them, begin and end in the file."""
+        edges, kept = self._edges[strip], classes or range(self.tiling.classes)
+        if half is None:
+            return [(edges[2 * kept.start], edges[2 * kept.stop])]
+        return [(edges[2 * number + half], edges[2 * number + half + 1]) for number in kept]
 
-    def read(self, strip: int, classes: range | None = None) -> Packed:
-        """The tiles of a strip, all or some, as they were written; valid until the next call in the same thread."""
-        return self._read(strip, self._halves(classes))
+    def read(self, strip: int, classes: range | None = None, half: int | None = None) -> Packed:
+        """Tiles of a strip, all or some, or the halves of them that hold one matrix, as they were written.
 
-    def read_right(self, strip: int, number: int) -> Packed:
-        """The half of a tile that holds R; valid as long."""
-        return self._read(strip, self._halves(range(number, number + 1), right=True))
+        What is returned is valid until the next call in the same thread, for any file.
+        """
+        extents = self._extents(strip, classes, half)
+        packed = _buffer(sum(end - begin for begin, end in extents))
+        at = 0
+        for begin, end in extents:
+            self._transfer(os.preadv, packed.data[at : at + end - begin], begin)
+            at += end - begin
+        kept = classes or range(self.tiling.classes)
+        parts = range(2 * kept.start, 2 * kept.stop) if half is None else range(2 * kept.start + half, 2 * kept.stop, 2)
+        edges = self._edges[strip]
+        found = _checksums(packed.data, [edges[part + 1] - edges[part] for part in parts])
+        if found != [self._sums[strip][part] for part in parts]:
+            self._refuse(strip, parts, found)
+        return packed
 
-    def _read(self, strip: int, parts: range) -> Packed:
-        edges = self._edges[strip][parts.start : parts.stop + 1]
-        size = edges[-1] - edges[0]
-        if getattr(self._own, "size", -1) < size:
-            self._own.size, self._own.buffer = size, np.empty(size, np.uint8)
-        values: Packed = self._own.buffer[:size]
-        self._transfer(os.preadv, values.data, edges[0])
-        found = _checksums(values.data, edges)
-        if found != self._sums[strip][parts.start : parts.stop]:
-            self._refuse(strip, parts.start, found)
-        return values
-
-    def _refuse(self, strip: int, first: int, sums: list[int]) -> None:
-        for number, found in enumerate(sums, first):
-            expected = self._sums[strip][number]
+    def _refuse(self, strip: int, parts: range, sums: list[int]) -> None:
+        for part, found in zip(parts, sums, strict=True):
+            expected = self._sums[strip][part]
             if found != expected:
-                tile = f"tile {number // 2} of strip {strip}"
+                tile = f"tile {part // 2} of strip {strip}"
                 raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
     def write(self, strip: int, packed: Packed) -> None:
@@ -157,7 +159,7 @@ class StripFile:
         raw, edges = packed.data, self._edges[strip]
         with writing_to(self.path):
             self._transfer(os.pwritev, raw, edges[0])
-        self._sums[strip] = _checksums(raw, edges)
+        self._sums[strip] = _checksums(raw, [end - begin for begin, end in pairwise(edges)])
 
     def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
         """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
@@ -193,10 +195,21 @@ def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> t
     return strip % slots * room + number * widths[strip] - first[strip], room
 
 
-def _checksums(raw: memoryview, edges: list[int]) -> list[int]:
-    """The checksums of tiles that begin and end at these places of a file."""
-    first = edges[0]
-    return [zlib.crc32(raw[begin - first : end - first]) for begin, end in pairwise(edges)]
+_own = threading.local()  # of each thread, what it read last
+
+
+def _buffer(size: int) -> Packed:
+    """Room for what a thread reads, which takes the place of what it read before."""
+    if getattr(_own, "size", -1) < size:
+        _own.size, _own.buffer = size, np.empty(size, np.uint8)
+    packed: Packed = _own.buffer[:size]
+    return packed
+
+
+def _checksums(raw: memoryview, lengths: list[int]) -> list[int]:
+    """The checksums of pieces of these lengths, one after the other."""
+    ends = list(accumulate(lengths, initial=0))
+    return [zlib.crc32(raw[begin:end]) for begin, end in pairwise(ends)]
 
 
 def checksum(values: Values) -> int:

@@ -173,6 +173,7 @@ def _games(databases: Mapping[str, Database]) -> dict[str, Any]:
     rules = [database.rules for database in databases.values()]
     for pieces, house in product(_models(), product((False, True), repeat=len(HOUSE_RULES))):
         rules.append(Rules(pieces, **dict(zip(HOUSE_RULES, house, strict=True))))
+    rules = [one for one in rules if name_of(one) in databases or estimates_of(one) is not None]
     games = [_game(one, databases.get(name_of(one))) for one in dict.fromkeys(rules)]
     content = [madn.__version__, games, {name: database.digests for name, database in databases.items()}]
     version = hashlib.sha256(encoded(content)).hexdigest()[:12]
@@ -181,7 +182,6 @@ def _games(databases: Mapping[str, Database]) -> dict[str, Any]:
         "madn": madn.__version__,
         "games": [{**game, "version": version} for game in games],
         "players": [_player(player) for player in PLAYERS.values()],
-        "models": _models(),
         "layouts": {f"{one.pieces},{one.squares}": asdict(layout(one)) for one in rules},
     }
 
@@ -196,6 +196,7 @@ def _game(rules: Rules, database: Database | None) -> dict[str, Any]:
         win = float(estimates.engine.win(*start.masks))
     players = [name for name in PLAYERS if name != EstimatePlayer.name or estimates is not None]
     facts = {"name": name_of(rules), "rules": asdict(rules), "positions": rules.positions, "players": players}
+    facts["estimated"] = estimates is not None
     facts["exact"] = database is not None and database.whole
     facts["boards"] = {"start": {"board": str(start), "win": win}}
     return facts if database is None else {**facts, "database": f"{name_of(rules)}-index.json"}

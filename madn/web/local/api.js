@@ -25,7 +25,7 @@ const here = (name) => new URL(name, import.meta.url);
 
 async function fetched(name) {
   const answer = await fetch(here(name));
-  if (!answer.ok) throw new Refused(answer.status, `${name}: HTTP ${answer.status}`);
+  if (!answer.ok) throw new Error(`${name}: HTTP ${answer.status}`);
   return answer;
 }
 
@@ -94,13 +94,13 @@ const solver = new Solver();
 
 // Who answers for one game.
 class Advisor {
-  constructor(game, { database, models: known }) {
+  constructor(game) {
     this.rules = game.rules;
     this.endgames = new Endgames(game.rules);
     this.solving = new Map(); // zones: promise
-    this.hopeless = new Set();
-    this.database = database && once(() => openDatabase(here(database)));
-    this.estimator = known.includes(game.rules.pieces) && once(async () => new Estimator(await modelOf(game.rules.pieces), game.rules));
+    this.small = new Map(); // zones: whether they can be solved here
+    this.database = game.database && once(() => openDatabase(here(game.database)));
+    this.estimator = game.estimated && once(async () => new Estimator(await modelOf(game.rules.pieces), game.rules));
   }
 
   // { win(board), exact, source, error, tie, final } for a board and all that can come after it; null if nobody knows.
@@ -125,7 +125,8 @@ class Advisor {
 
   solvable(zones) {
     const key = zones.join();
-    return !this.hopeless.has(key) && sizeOf(zones, this.rules) <= MOST_POSITIONS;
+    if (!this.small.has(key)) this.small.set(key, sizeOf(zones, this.rules) <= MOST_POSITIONS);
+    return this.small.get(key);
   }
 
   solve(zones) {
@@ -134,7 +135,7 @@ class Advisor {
       const task = solver.solve(this.rules, zones).then(
         (values) => this.endgames.take(values),
         (error) => {
-          this.hopeless.add(key);
+          this.small.set(key, false);
           throw error;
         },
       );
@@ -180,11 +181,11 @@ class Advisor {
 
 export function source(found) {
   const { rules } = found;
-  const advisor = once(async () => new Advisor(found, { ...(await facts()), database: found.database }));
+  const advisor = new Advisor(found);
   const known = new Map(); // final answers
   const position = async (board, deadline = 0) => {
     if (known.has(board)) return known.get(board);
-    const answer = await (await advisor()).position(board, deadline);
+    const answer = await advisor.position(board, deadline);
     if (known.size >= KEPT) known.clear();
     if (answer.final) known.set(board, answer);
     return answer;
@@ -220,9 +221,8 @@ export function source(found) {
       if (!chooser) throw new Refused(400, `there is no player ${player}`);
       let chosen = moves[0];
       if (chooser.estimates && answer.exact) {
-        const one = await advisor();
-        const estimator = await one.estimator();
-        [chosen] = await one.moves(readBoard(text), roll, { win: (board) => estimator.win(board), exact: false, tie: 0 });
+        const estimator = await advisor.estimator();
+        [chosen] = await advisor.moves(readBoard(text), roll, { win: (board) => estimator.win(board), exact: false, tie: 0 });
       } else if (chooser.rules) {
         const board = readBoard(text);
         const left = choices(chooser, board, legalMoves(board, roll, rules), rules);

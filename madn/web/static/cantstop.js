@@ -62,7 +62,7 @@ const words = (name, values = {}) => WORDS[lang][name].replace(/\{(\w+)\}/g, (_,
 const percent = (value) => new Intl.NumberFormat(lang, { style: "percent", minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(value);
 const pause = (time) => new Promise((resolve) => setTimeout(resolve, matchMedia("(prefers-reduced-motion: reduce)").matches ? 0 : time));
 const solver = new CantStop();
-let game = null; // { position, mine, phase: "roll" | "choose" | "over", ways, owners }
+let game = null; // { position, mine, phase: "roll" | "choose" | "wait" | "over", ways, owners }
 
 const fairDice = () => Array.from(crypto.getRandomValues(new Uint8Array(64))).filter((byte) => byte < 255).slice(0, 4).map((byte) => byte % solver.sides);
 const shown = (dice) => dice.map((face) => face + 1).sort((a, b) => a - b).join(" ");
@@ -129,6 +129,8 @@ function stop() {
 
 async function passed(position) {
   const now = game;
+  game.phase = "wait";
+  draw();
   await pause(PAUSE);
   if (now !== game) return;
   Object.assign(game, { position, mine: !game.mine, phase: "roll", ways: [] });

@@ -13,6 +13,7 @@ export const DE = {
   about: "Über diese Seite",
   pig: "Ein anderes Spiel: Pig",
   pyramid: "Ein anderes Spiel: Pyramide",
+  cantstop: "Ein anderes Spiel: Can't Stop",
   interface: "Für Programme",
   play: "Spielen",
   explore: "Erkunden",

@@ -13,6 +13,7 @@ export const EN = {
   about: "About",
   pig: "Another game: Pig",
   pyramid: "Another game: Pyramid",
+  cantstop: "Another game: Can't Stop",
   interface: "For programs",
   play: "Play",
   explore: "Explore",

@@ -130,20 +130,21 @@ class Page {
   }
 
   async enter(view, what) {
-    for (const name of VIEWS) {
-      get(name).hidden = name !== view;
-      get(`${name}-tab`).setAttribute("aria-selected", String(name === view));
-      get(`${name}-tab`).tabIndex = name === view ? 0 : -1;
-    }
-    document.body.dataset.view = view;
+    this.wanted = view;
     let opened = this.views[view];
     try {
       opened ??= await this.viewOf(view);
     } catch (error) {
       return this.table.fail(error);
     }
-    if (document.body.dataset.view !== view) return undefined; // another one was opened meanwhile
+    if (this.wanted !== view) return undefined; // another one was opened meanwhile
+    for (const name of VIEWS) {
+      get(name).hidden = name !== view;
+      get(`${name}-tab`).setAttribute("aria-selected", String(name === view));
+      get(`${name}-tab`).tabIndex = name === view ? 0 : -1;
+    }
     this.table.user = opened;
+    document.body.dataset.view = view;
     document.body.classList.toggle("playing", view === "play" && Boolean(this.views.play.game));
     scrollTo(0, 0);
     get("panel").scrollTop = 0;
@@ -165,12 +166,12 @@ class Page {
     get("language").textContent = say("other");
     get("language").lang = say("otherCode");
     get("programs").hidden = !api.served;
-    for (const page of ["rules", "help", "about", "pig", "pyramid"]) get(page).href = language() === "de" ? `${page}.de.html` : `${page}.html`;
+    for (const page of ["rules", "help", "about", "pig", "pyramid", "cantstop"]) get(page).href = language() === "de" ? `${page}.de.html` : `${page}.html`;
   }
 
   listen() {
     VIEWS.forEach((name, at) => {
-      get(`${name}-tab`).addEventListener("click", () => name !== document.body.dataset.view && this.open(name));
+      get(`${name}-tab`).addEventListener("click", () => name !== this.wanted && this.open(name));
       get(`${name}-tab`).addEventListener("keydown", (event) => {
         const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
         if (!step) return;
