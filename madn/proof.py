@@ -35,8 +35,8 @@ class ProofReport:
 
     `failures` counts positions whose bounds do not follow from those of their successors; `failed` has the first of
     them. `width` is the largest difference of an upper and a lower bound. `decisions` are rolls with a choice, and of
-    `proved_best` the best move is proved. `unending` counts positions from which the game need not end; it is None if
-    only some positions were checked.
+    `proved_best` the best move is proved. `unending` counts positions from which the game need not end; it is None
+    unless all positions of a game were checked.
     """
 
     positions: int = 0
@@ -80,10 +80,10 @@ def check_proof(
         rules = reader.catalogue.rules
         zones = None if component is None else finish_zones(component, rules)
         checker = Checker(rules.pieces, rules.squares, rules.three_rolls, rules.no_jumping, rules.must_capture)
-        low, high = (NONE, NONE) if sample is not None else all_bounds(reader, table, tell)
-        if sample is None and component is None:
+        low, high, known = (NONE, NONE, NONE) if sample is not None else all_bounds(reader, table, tell)
+        if sample is None and component is None and len(low) == rules.positions:
             report.unending = unending_positions(rules)
-        begun, known = (0.0 if sample is not None else LOADING), NONE
+        begun = 0.0 if sample is not None else LOADING
         for ids in wanted_ids(table, sample, seed):
             end = int(ids[-1]) / rules.positions
             if zones is not None:
@@ -114,19 +114,25 @@ def _add(report: ProofReport, count: int, found: tuple[Any, ...], reader: BlockR
         report.width, report.width_board = width / reader.steps, board(widest)
 
 
-def all_bounds(reader: BlockReader, table: BlockTable, tell: Progress) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The bounds of all positions, from 0 to `reader.steps`; of those that are not stored nothing is known."""
-    positions = reader.catalogue.rules.positions
-    kind = np.int32 if reader.steps < 1 << 31 else np.int64
-    check_memory("checking a whole proof", 2 * positions * np.dtype(kind).itemsize, None)
-    low, high = np.zeros(positions, kind), np.full(positions, round(reader.steps), kind)
+def all_bounds(
+    reader: BlockReader, table: BlockTable, tell: Progress
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """All bounds that are stored, from 0 to `reader.steps`, and the IDs they belong to: none if it is a whole game."""
+    kind, stored = np.int32 if reader.steps < 1 << 31 else np.int64, int(table.count.sum())
+    whole = stored == reader.catalogue.rules.positions
+    size = 2 * np.dtype(kind).itemsize + (0 if whole else NONE.itemsize)
+    check_memory("checking a whole proof", stored * size, None)
+    low, high = np.empty(stored, kind), np.empty(stored, kind)
+    known, begin = np.empty(0 if whole else stored, np.int64), 0
     for at, (first, count) in enumerate(zip(table.first_ids, table.counts, strict=True)):
-        content = reader.load_content(table, at)
+        content, here = reader.load_content(table, at), slice(begin, begin + count)
         zero = round(table.encodings[at].zero * reader.steps)
-        low[first : first + count] = content["lower"] + zero
-        high[first : first + count] = content["upper"] + zero
+        low[here], high[here] = content["lower"] + zero, content["upper"] + zero
+        if not whole:
+            known[here] = np.arange(first, first + count)
+        begin += count
         tell(LOADING * (at + 1) / len(table), f"block {at + 1:,} of {len(table):,}")
-    return low, high
+    return low, high, known
 
 
 def finish_zones(component: str, rules: Rules) -> tuple[int, int]:
