@@ -10,7 +10,8 @@ the game with one piece less, as one would have it; for one piece to the game it
 guess but a bound for all of them. "Estimator" are the values of `madn.estimator` for the game itself. `guess_seconds`
 is the processor time of computing the guesses, which is part of what they cost.
 
-    python benchmarks/startvalues.py --pieces 3 --for 0,42/0,42    only what a position can lead to
+    python benchmarks/startvalues.py --pieces 3 --for 0,42/0,42          only what a position can lead to
+    python benchmarks/startvalues.py --pieces 4 --for 0,40,41/0,40,41    the whole game is too large for this
 """
 
 import argparse
@@ -50,7 +51,7 @@ from madn.startvalues import (
     sweeps,
 )
 
-CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3)]
+CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3), Rules(4)]
 THESIS_UP_TO = 2  # pieces: a sweep of three takes minutes there
 SOLVED = "solved, to two digits"
 
@@ -82,8 +83,10 @@ def _race_terms(own: Distances, other: Distances) -> Wins:
 def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | Estimator | None]]:
     """What one would begin with, without the solution of this game."""
     smaller = replace(rules, pieces=max(1, rules.pieces - 1))
-    wins = np.empty(smaller.positions)
-    solve(make_plan(smaller, threads=threads)).read(0, wins)
+    plan = make_plan(smaller, threads=threads)
+    stored = np.empty(smaller.positions, plan.representation.dtype)
+    solve(plan).read(0, stored)
+    wins = stored if plan.representation.shift else 0.5 + stored / plan.representation.unit
     polynomial = spread(smaller, wins.take).polynomial()
     yield "0.5", None
     yield "polynomial", by_ratio(polynomial)

@@ -291,14 +291,23 @@ class Advisor:
         """Every legal move with the mover's winning probability, best first; none in a finished game."""
         board, roll = self._board(board), checked_roll(roll)
         asked = self.ask(board, lambda values: values.engine.moves(*board.masks, roll))
-        return move_values(asked.answer, self.rules, asked.source, asked.error)
+        moves = move_values(asked.answer, self.rules, asked.source, asked.error)
+        database = self.proved(board)
+        return moves if database is None else database.with_bounds(moves, roll)
+
+    def proved(self, board: Board | str) -> Database | None:
+        """The database that answers for a board, if it has proved bounds."""
+        database = next((held for held in self.databases if board in held), None)
+        return database if database is not None and database.proved else None
 
     def analyse(self, board: Board | str) -> Analysis[Any]:
         """The value of a board and of every move for all six rolls."""
         board = self._board(board)
         asked = self.ask(board, lambda values: values.engine.analyse(*board.masks))
         win, listed = asked.answer
-        return analysis(board, win, listed, asked.source, asked.error)
+        found = analysis(board, win, listed, asked.source, asked.error)
+        database = self.proved(board)
+        return found if database is None else database.bounded(found)
 
     def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
         """The winning probabilities of many positions, given as `Database.win_many` takes them."""
@@ -403,7 +412,7 @@ class Advisor:
         home = data_directory()
         out = "DIR" if home is None else home / "NAME"
         rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # goes without saying
-        return f"madn solve {rules}{only} --scratch WORK --out {out}", part.positions
+        return f"madn solve {rules}{only} --out {out}", part.positions
 
     def way_on(self, board: Board | str) -> str:
         """What would give an exact answer about a board, in one sentence."""

@@ -16,7 +16,7 @@ from madn.board import Board, Move, as_board, checked_roll
 from madn.errors import CorruptBlockError, IllegalMoveError, InvalidBoardError, MissingBlockError, NoValuesError
 from madn.ranges import MOST_BYTES, checked_int
 from madn.ranking import game_of, rank_many
-from madn.rules import ROLLS, Rules
+from madn.rules import ROLLS, Rules, rolls_again
 from madn.store.reader import CACHE_BYTES, BlockReader, open_reader
 from madn.views import analysis_view, database_view
 
@@ -46,7 +46,7 @@ class MoveValue(Generic[Win]):
     `win` is None, here and below, in a database that stores best moves only. For type checkers it is a float in what
     a `ValueDatabase` answers: a `MoveValue[float]`. `source` says where it comes from: "database", "solved" (when it
     was asked for) or "estimate". `error` is the largest error that a value of this source can have, for an estimate the
-    root mean square error; None if that is not known.
+    root mean square error; None if that is not known. `lower` and `upper` bound `win` where bounds are proved.
     """
 
     move: Move
@@ -54,6 +54,8 @@ class MoveValue(Generic[Win]):
     board: Board
     source: str = DATABASE
     error: float | None = None
+    lower: float | None = None
+    upper: float | None = None
 
     @property
     def exact(self) -> bool:
@@ -69,12 +71,18 @@ class RollValue(Generic[Win]):
     win: Win
     moves: tuple[MoveValue[Win], ...]
 
+    @property
+    def proved(self) -> bool | None:
+        """Whether the first move is proved best; None without proved bounds."""
+        return proved_best(self.moves)
+
 
 @dataclass(frozen=True, slots=True)
 class Analysis(Generic[Win]):
     """A board, the probability that the side to move wins before it rolls, and the six rolls.
 
-    A finished game has no rolls. The analysis is `exact` if all its numbers are.
+    A finished game has no rolls. The analysis is `exact` if all its numbers are. `lower` and `upper` bound `win` where
+    bounds are proved.
     """
 
     board: Board
@@ -82,6 +90,8 @@ class Analysis(Generic[Win]):
     rolls: tuple[RollValue[Win], ...]
     source: str = DATABASE
     error: float | None = None
+    lower: float | None = None
+    upper: float | None = None
 
     @property
     def exact(self) -> bool:
@@ -154,8 +164,16 @@ class Database(Generic[Win]):
 
     @property
     def values(self) -> str:
-        """How values are stored: `float64`, `fixed32`, `bits8` to `bits24`, or `policy` for best moves only."""
+        """How values are stored: `float64`, `fixed32`, `bits8` to `bits24`, or `policy` for best moves only.
+
+        With proved bounds it is `proved64` or `proved32`.
+        """
         return "+".join(stored.encoding.name for stored in self._catalogue.encodings)
+
+    @property
+    def proved(self) -> bool:
+        """Whether every value has proved bounds."""
+        return self._reader.steps > 0
 
     @property
     def whole(self) -> bool:
@@ -164,6 +182,9 @@ class Database(Generic[Win]):
 
     def _error(self) -> float | None:
         """The largest error that a value can have: what rounding added and what the solve left; None if unknown."""
+        width = self._catalogue.provenance.get("width")
+        if self._reader.steps and isinstance(width, float) and 0 <= width <= 1:
+            return width  # a value is within its bounds
         residual = self._catalogue.provenance.get("residual")
         if self._reader.policy or not isinstance(residual, float) or not 0 <= residual <= 1:
             return None
@@ -264,12 +285,59 @@ class Database(Generic[Win]):
         Where only best moves are stored, the others follow by descending start.
         """
         listed = self.engine.moves(*self._masks(board), checked_roll(roll))
-        return move_values(listed, self.rules, DATABASE, self.error)
+        return self.with_bounds(move_values(listed, self.rules, DATABASE, self.error), checked_roll(roll))
 
     def analyse(self, board: Board | str) -> Analysis[Win]:
         """The value of a board and of every move for all six rolls."""
         board = as_board(board, self.rules)
-        return analysis(board, *self.engine.analyse(*self._masks(board)), DATABASE, self.error)
+        found = analysis(board, *self.engine.analyse(*self._masks(board)), DATABASE, self.error)
+        return self.bounded(found)
+
+    def bounds(self, board: Board | str) -> tuple[float, float]:
+        """A lower and an upper bound, both proved, of the probability that the side to move wins.
+
+        `NoBoundsError` if the database was solved without proving any.
+        """
+        lower, upper = self.bounds_many([board])
+        return float(lower[0]), float(upper[0])
+
+    def check_bounds(self) -> None:
+        """Raise `NoBoundsError` unless the database has proved bounds."""
+        self._reader.check_open()
+        self._reader.check_bounds()
+
+    def bounds_many(
+        self, boards: Sequence[Board | str] | NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Lower and upper bounds of many positions, given as for `win_many`; no bound is rounded."""
+        lower, upper = self._reader.bounds(self._ids(boards))
+        return lower / self._reader.steps, upper / self._reader.steps
+
+    def proved_best(self, board: Board | str, roll: SupportsIndex) -> bool:
+        """Whether the move that `best_move` gives is proved to be best; `NoBoundsError` without proved bounds."""
+        self._reader.check_bounds()
+        moves = self.moves(board, roll)
+        if not moves:
+            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+        return bool(proved_best(moves))
+
+    def with_bounds(self, moves: tuple[MoveValue[Any], ...], roll: int) -> tuple[MoveValue[Any], ...]:
+        """The moves of a roll with their bounds, if there are any: of the mover's chance after each."""
+        if not self.proved or not moves:
+            return moves
+        lower, upper = self.bounds_many([move.board for move in moves])
+        if not rolls_again(roll):  # they are the other side's chances
+            lower, upper = 1 - upper, 1 - lower
+        bounds = zip(moves, lower.tolist(), upper.tolist(), strict=True)
+        return tuple(replace(move, lower=low, upper=high) for move, low, high in bounds)
+
+    def bounded(self, found: Analysis[Any]) -> Analysis[Any]:
+        """An analysis with proved bounds, if there are any."""
+        if not self.proved:
+            return found
+        lower, upper = self.bounds(found.board)
+        rolls = tuple(replace(r, moves=self.with_bounds(r.moves, r.roll)) for r in found.rolls)
+        return replace(found, rolls=rolls, lower=lower, upper=upper)
 
     def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
         """The winning probabilities of many positions, in their order.
@@ -409,6 +477,13 @@ def analysis(
         for roll, moves in zip(ROLLS, listed, strict=False)
     )
     return Analysis(board, win, rolls, source, error)
+
+
+def proved_best(moves: Sequence[MoveValue[Any]]) -> bool | None:
+    """Whether the first of these moves is proved best: no other can be worth more; None without proved bounds."""
+    if not moves or moves[0].lower is None:
+        return None
+    return all(other.upper is not None and other.upper <= moves[0].lower for other in moves[1:])
 
 
 class ValueDatabase(Database[float]):

@@ -45,6 +45,10 @@ class NoValuesError(MissingBlockError):
     """The database stores best moves without winning probabilities, and one was asked for."""
 
 
+class NoBoundsError(MadnError, ValueError):
+    """The database stores values without proved bounds, and bounds were asked for."""
+
+
 class NoAnswerError(MissingBlockError):
     """Nothing here knows the value of a position: no database, no part that is quickly solved, no estimator."""
 

@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 import sys
+import time
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -62,6 +63,31 @@ def check_memory(what: str, needed: int, allowed: int | None = None) -> None:
 def amount(size: int) -> str:
     """A number of bytes for a person, in units of 1024."""
     return f"{size / 2**30:,.1f} GiB" if size >= 2**30 else f"{size / 2**20:.0f} MiB"
+
+
+class OtherPrograms:
+    """How many processors other programs keep busy from now on; needs Linux."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic(), _busy_seconds(), time.process_time()
+
+    def processors(self) -> float:
+        """The mean since this was made; 0 where the system does not say."""
+        since, busy, own = self.began
+        elapsed, now = time.monotonic() - since, _busy_seconds()
+        if busy is None or now is None or elapsed == 0:
+            return 0.0
+        return max(0.0, (now - busy) - (time.process_time() - own)) / elapsed
+
+
+def _busy_seconds() -> float | None:
+    """The processor time of all programs since the system began, with what other machines took from this one."""
+    try:
+        words = Path("/proc/stat").read_text(encoding="ascii").split()
+        user, nice, system, _, _, irq, softirq, steal = (int(word) for word in words[1:9])
+        return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, AttributeError):
+        return None
 
 
 def free_disk(directory: str | os.PathLike[str]) -> int:

@@ -9,9 +9,9 @@ places to write to. `Job.run` carries the plan out. `solve` is both.
 import itertools
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import PurePath
 from typing import Any
 
@@ -24,11 +24,12 @@ from madn.samples import check_sample_file
 from madn.sampling import LEAST, SAMPLES, Sampled, Sampler, Sampling, bytes_of, sample_solution, sampler_in
 from madn.solver import Plan, Scratch, Solution, make_plan, scratch_directory
 from madn.solver import solve as carry_out
-from madn.solver.scratch import check_scratch
+from madn.solver.plan import HUGE_GAME, allowed_memory
+from madn.solver.scratch import TASK, check_scratch
 from madn.store import write_database
-from madn.store.blocks import ENCODINGS, quantised
+from madn.store.blocks import ENCODINGS, PROVED, quantised
 from madn.store.encoders import Encoder, PolicyEncoder, ValueEncoder
-from madn.store.workplace import check_room, check_writable, published
+from madn.store.workplace import check_room, check_writable, disk_of, published
 from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
@@ -43,7 +44,8 @@ class Result:
 
     All probabilities are those of the side to move, before it rolls. `win` is that of `board`, or of the start; `start`
     is None if the start was not solved. `residual` is the largest |V - T(V)| over all positions, where T takes the mean
-    over the rolls of the best successor.
+    over the rolls of the best successor. If bounds were proved, `lower` and `upper` are those of `win`, `width` is the
+    largest difference of the two over all positions, and `proof` has the directed sweeps of each component.
     """
 
     rules: Rules
@@ -69,6 +71,11 @@ class Result:
     census: dict[str, Any] | None
     out: str | None = None
     sample: str | None = None
+    lower: float | None = None
+    upper: float | None = None
+    width: float | None = None
+    width_board: str | None = None
+    proof: list[dict[str, Any]] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The figures as `madn solve --json` prints them."""
@@ -87,7 +94,7 @@ def solve(
     rules: Rules,
     out: Path | None = None,
     *,
-    bits: int | None = None,
+    bits: int | str | None = None,
     policy: Path | None = None,
     scratch: Path | None = None,
     memory: int | None = None,
@@ -97,6 +104,7 @@ def solve(
     board: Board | str | None = None,
     census: bool = False,
     resume: bool = False,
+    proved: bool = False,
     sample: Path | None = None,
     samples: int = SAMPLES,
     samples_least: int = LEAST,
@@ -105,10 +113,13 @@ def solve(
 ) -> Result:
     """Solve a game; with `out`, store it as a database there, in place of a database that may be there.
 
-    `bits` rounds what is stored to 8 to 24 bits. `policy` is a directory for a second database, of the best moves.
-    `scratch` is a directory for what does not fit into `memory` (bytes), and for work that can be taken up again with
-    `resume`; it is emptied when the databases are complete. `tolerance` is the residual to reach. With `board` only
+    `bits` rounds what is stored to 8 to 24 bits; games of 1e9 positions and more are rounded to 16 unless it is "full".
+    `policy` is a directory for a second database, of the best moves. `scratch` is a directory for what does not fit
+    into `memory` (bytes; by default what is free), and for work that can be taken up again with `resume`; it is emptied
+    when the databases are complete. Where it is needed and not named, one beside the database is used, work that is
+    there is taken up again, and it is removed in the end. `tolerance` is the residual to reach. With `board` only
     what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth.
+    With `proved` every value gets a lower and an upper bound that are proved (docs/proof.md), in memory.
     `progress` is called with the part that is done, 0 to 1, and a few words.
 
     `sample` is a file for positions with their values, which `madn.samples` reads: about `samples` of them, drawn
@@ -127,6 +138,7 @@ def solve(
         board=board,
         census=census,
         resume=resume,
+        proved=proved,
         sample=sample,
         samples=samples,
         samples_least=samples_least,
@@ -140,9 +152,6 @@ def prepare(
     out: Path | None = None,
     *,
     policy: Path | None = None,
-    scratch: Path | None = None,
-    board: Board | str | None = None,
-    census: bool = False,
     sample: Path | None = None,
     samples: int = SAMPLES,
     samples_least: int = LEAST,
@@ -150,21 +159,12 @@ def prepare(
     **settings: Any,
 ) -> "Job":
     """Plan a solve and check that it can be done; takes what `solve` takes. Nothing is written yet."""
-    for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
-        if path is not None and not os.fspath(path):
-            raise OutputError(f"{name}: the name of a directory is missing")
     if sample is not None and not os.fspath(sample):
         raise OutputError("sample: the name of a file is missing")
-    _check_apart({"--out": out, "--policy": policy, "--scratch": scratch, "--sample": sample})
-    if scratch is not None:
-        check_scratch(scratch)
-    plan = make_plan(
-        rules,
-        scratch=None if scratch is None else os.fspath(scratch),
-        board=None if board is None else str(board),
-        census=census or policy is not None,
-        **settings,
-    )
+    plan = planned(rules, out, policy=policy, **settings)
+    _check_apart({"--out": out, "--policy": policy, "--scratch": plan.scratch, "--sample": sample})
+    if plan.scratch is not None:
+        check_scratch(plan.scratch)
     plan.check_memory()
     sampling = None
     if sample is not None:
@@ -173,8 +173,44 @@ def prepare(
     job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy), sampling)
     for path, encoder in job.encoders():
         check_writable(path, whole_task(job.task(), encoder))
-    check_room((path, size) for path, size in _room(plan, out, policy, sampling) if path is not None)
+    check_room(_room(plan, out, policy, sampling))
     return job
+
+
+def planned(
+    rules: Rules,
+    out: Path | None = None,
+    *,
+    policy: Path | None = None,
+    scratch: Path | None = None,
+    board: Board | str | None = None,
+    census: bool = False,
+    resume: bool = False,
+    **settings: Any,
+) -> Plan:
+    """The plan of a solve, as `solve` would carry it out; whether it can be done is not checked.
+
+    A scratch directory that is needed and was not named is chosen, beside the database: for games that are large or do
+    not fit into memory, for what is taken from a scratch directory only, and where there is work that was begun.
+    """
+    for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
+        if path is not None and not os.fspath(path):
+            raise OutputError(f"{name}: the name of a directory is missing")
+    wanted = {**settings, "board": None if board is None else str(board)}
+    needs_scratch = census or policy is not None
+    place = out if out is not None else policy
+    in_memory_only = wanted.get("method") == "thesis" or wanted.get("proved")
+    if scratch is not None or place is None or in_memory_only:
+        named = None if scratch is None else os.fspath(scratch)
+        return make_plan(rules, scratch=named, census=needs_scratch, resume=resume, **wanted)
+    beside = f"{os.fspath(place).rstrip(os.sep)}.scratch"
+    begun = os.path.lexists(os.path.join(beside, TASK))
+    if not (begun or needs_scratch or resume):
+        in_memory = make_plan(rules, **wanted)
+        if in_memory.positions < HUGE_GAME and in_memory.memory_bytes <= allowed_memory(in_memory.memory_limit):
+            return in_memory
+    plan = make_plan(rules, scratch=beside, census=needs_scratch, resume=resume or begun, **wanted)
+    return replace(plan, scratch_chosen=True)
 
 
 def _check_apart(places: Mapping[str, Path | None]) -> None:
@@ -189,12 +225,19 @@ def _check_apart(places: Mapping[str, Path | None]) -> None:
 
 def _room(
     plan: Plan, out: Path | None, policy: Path | None, sampling: Sampling | None
-) -> Iterator[tuple[Path | None, int]]:
-    yield plan.scratch, plan.scratch_bytes
-    yield out, plan.disk_bytes
-    yield policy, int(plan.positions * POLICY_BYTES)
+) -> Iterator[tuple[Sequence[Path], int]]:
+    """What is to be written where; scratch files and the database on one disk need less together."""
+    if plan.scratch is not None and out is not None and disk_of(plan.scratch).device == disk_of(out).device:
+        yield (plan.scratch, out), plan.peak_bytes
+    else:
+        if plan.scratch is not None:
+            yield (plan.scratch,), plan.scratch_bytes
+        if out is not None:
+            yield (out,), plan.disk_bytes
+    if policy is not None:
+        yield (policy,), int(plan.positions * POLICY_BYTES)
     if sampling is not None:
-        yield sampling.path, bytes_of(sampling.strata(plan.rules, plan.pairs))
+        yield (sampling.path,), bytes_of(sampling.strata(plan.rules, plan.pairs))
 
 
 @dataclass(frozen=True)
@@ -241,7 +284,7 @@ class Job:
         """
         places = {name: None if path is None else os.path.realpath(path) for name, path in self._places().items()}
         stored = {**places, "bits": self.plan.bits, **(self.sampling.task() if self.sampling else {})}
-        with ExitStack() as stack, scratch_directory(self.plan, stored, self.command()) as scratch:
+        with ExitStack() as stack, scratch_directory(self.plan, stored, self.again()) as scratch:
             last = scratch.finished
             databases = self._databases(stack, complete=last is not None)
             sampler = self._sampler(stack, scratch)
@@ -261,6 +304,8 @@ class Job:
             sampler.publish()
             sampler.close()
         scratch.clear()
+        if self.plan.scratch_chosen:
+            scratch.directory.rmdir()
         return Result.from_json(last["result"])
 
     def _sampler(self, stack: ExitStack, scratch: Scratch) -> Sampler | None:
@@ -277,8 +322,9 @@ class Job:
         writers: dict[str, DatabaseWriter] = {}
         for path, encoder in self.encoders():
             if not (complete and published(path)):
-                command = f"{self.command()} --resume"
-                opened = open_writer(path, encoder, self.task(), command=command, keep=True, threads=self.plan.threads)
+                opened = open_writer(
+                    path, encoder, self.task(), command=self.again(), keep=True, threads=self.plan.threads
+                )
                 writers[path] = stack.enter_context(opened)
         return Databases(*(writers.get(path) if path is not None else None for path in self._places().values()))
 
@@ -288,7 +334,7 @@ class Job:
     def encoders(self) -> Iterator[tuple[str, Encoder]]:
         """Where the databases are written, and how."""
         plan = self.plan
-        given = ENCODINGS[plan.representation.name]
+        given = (PROVED if plan.proved else ENCODINGS)[plan.representation.name]
         if self.out is not None:
             yield self.out, ValueEncoder(plan.rules, given, given if plan.bits is None else quantised(plan.bits))
         if self.policy is not None:
@@ -307,17 +353,22 @@ class Job:
             "tolerance": plan.tolerance,
             "for": plan.board,
             "memory": plan.memory_limit,
-            "scratch": plan.scratch,
+            "scratch": None if plan.scratch_chosen else plan.scratch,
             "out": self.out,
             "bits": plan.bits,
             "policy": self.policy,
             "census": plan.census and self.policy is None,
+            "proved": plan.proved,
             **(self.sampling.options() if self.sampling else {}),
         }
         for name, value in options.items():
             if value not in (None, False):
                 words += [f"--{name.replace('_', '-')}"] + ([] if value is True else [str(value)])
         return shlex.join(words)
+
+    def again(self) -> str:
+        """What a person types to go on with this solve after it was stopped."""
+        return self.command() + ("" if self.plan.scratch_chosen else " --resume")
 
     def _result(self, solution: Solution) -> Result:
         plan = self.plan
@@ -333,13 +384,24 @@ class Job:
             census=asdict(solution.census) if solution.census else None,
             out=self.out,
             sample=None if self.sampling is None else self.sampling.path,
+            **self._proof(solution),
         )
+
+    def _proof(self, solution: Solution) -> dict[str, Any]:
+        """What is reported of proved bounds."""
+        if solution.bounds is None:
+            return {}
+        lower, upper = solution.bounds.interval(self.plan.boards()[0])
+        widest = max(solution.proofs, key=lambda proof: proof.width)
+        proof = [{**part._asdict(), "board": str(part.board)} for part in solution.proofs]
+        board = str(widest.board)
+        return {"lower": lower, "upper": upper, "width": widest.width, "width_board": board, "proof": proof}
 
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
     elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out", "sample"}
-    elsewhere |= {"min", "max", "min_board", "max_board"}
+    elsewhere |= {"min", "max", "min_board", "max_board", "lower", "upper"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}
 

@@ -1,6 +1,8 @@
 """What people see of numbers: probabilities, sizes, and in a notebook a database and an analysis as HTML."""
 
+import math
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -73,6 +75,17 @@ def _table(caption: str, rows: Iterable[list[str]], names: Sequence[str] = ()) -
 def percent(probability: float) -> str:
     """A probability with the four decimals of the thesis' tables."""
     return f"{100 * probability:.4f} %"
+
+
+def plus_minus(lower: float, upper: float) -> str:
+    """Proved bounds of a probability: as many decimals as they leave certain, and how far they reach from there."""
+    least, most = 100 * Fraction(lower), 100 * Fraction(upper)
+    places = next((d for d in range(4, 16) if (most - least) * 10**d >= 2), 4)
+    digits = round((least + most) / 2 * 10**places)
+    reach = max(most - Fraction(digits, 10**places), Fraction(digits, 10**places) - least)
+    power = next(d for d in range(20) if reach * 10**d >= 10 or d == 19)  # two digits, rounded outwards
+    shown = f"{digits // 10**places}.{digits % 10**places:0{places}d}"
+    return f"{shown} % ± {float(Fraction(math.ceil(reach * 10**power), 10**power)):.2g}"
 
 
 def chance(win: float | None, exact: bool = True) -> str:

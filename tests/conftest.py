@@ -2,7 +2,9 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import strategies  # noqa: F401  (its hypothesis profile is for all tests)
@@ -75,3 +77,55 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         if name.startswith(LONG):
             item.add_marker(pytest.mark.long)
+
+
+# The tests in a browser (browser.py says more): one server and one browser for all of them, started when needed.
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from browser import started
+
+    with started() as chromium:
+        yield chromium
+
+
+@pytest.fixture(scope="session")
+def address() -> Iterator[str]:
+    """A server with all games: two pieces exact, three estimated before the endgame."""
+    from browser import served
+
+    with served() as address:
+        yield address
+
+
+@pytest.fixture
+def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Any]:
+    """Open the page at a path; a mistake of a script or a broken rule of the content policy fails the test."""
+    from browser import DICE, WIDE
+
+    contexts: list[Any] = []
+    wrong: list[str] = []
+
+    def visit(path: str = "?rules=2,40", at: str = address, faults: bool = False, **settings: Any) -> Any:
+        given = {"viewport": WIDE, "locale": "en-GB", "reduced_motion": "reduce", **settings}
+        contexts.append(browser.new_context(**given))
+        contexts[-1].add_init_script(DICE)
+        page = contexts[-1].new_page()
+        page.set_default_timeout(20_000)
+        if not faults:  # of the server: the browser writes each of them down
+            page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.goto(at + path)
+        page.wait_for_selector("body.ready")
+        return page
+
+    yield visit
+    folder = os.environ.get("MADN_SCREENSHOTS")
+    for number, context in enumerate(contexts):
+        if folder:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+            name = f"{request.node.name.removeprefix('test_').replace('/', '_')}{number or ''}.png"
+            context.pages[0].screenshot(path=Path(folder) / name)
+        context.close()
+    assert wrong == []

@@ -193,6 +193,7 @@ def use(directory: Path) -> None:
     from madn.games.cantstop.numbering import Numbering
     from madn.match import compiled, regret, simulate
     from madn.players import PLAYERS, OptimalPlayer
+    from madn.proof import check_proof
     from madn.solver import kernels as sweeps
     from madn.solver import make_plan
     from madn.solver.plan import BASE_MEMORY
@@ -207,10 +208,16 @@ def use(directory: Path) -> None:
     for build in sweeps.SWEEPERS:
         sweeps.build, sweeps.best_moves_build = build, build if build in sweeps.CHOOSE else "portable"
         madn.solve(small, out=directory / "streamed", scratch=scratch, **how)
+    madn.solve(Rules(3, 8), out=directory / "three", scratch=scratch)  # some exits are not reached with a 6
     compress_database(plain, rounded, bits=12)
     compress_database(plain, directory / "policy", store="policy")
     verify_database(plain, deep=True)
     verify_database(moves, deep=True)
+    for build in sweeps.SWEEPERS:
+        sweeps.build = build
+        madn.solve(small, out=directory / "proved", proved=True)
+    check_proof(directory / "proved")
+    check_proof(directory / "proved", sample=20)
     start = Board.start(small)
     for path in (plain, moves):
         with madn.open_database(path) as database:

@@ -133,7 +133,7 @@ def test_a_person_sees_that_a_number_is_an_estimate(
     assert "about " in answer
     assert "root mean square" in estimate
     assert "For an exact answer, solve 16,053,053,985 positions (madn plan says what that takes):\n" in estimate
-    assert "\n  madn solve --pieces 4 --scratch WORK --out " in estimate
+    assert "\n  madn solve --pieces 4 --out " in estimate
     assert max(map(len, answer.splitlines())) <= 80
     if command.startswith("analyse"):
         assert "\nroll  best move, about  other moves, about\n" in answer
@@ -154,7 +154,7 @@ def test_nobody_knows(tmp_path: Path) -> None:
         ) as caught:
             advisor.win("0/0")
         assert isinstance(caught.value, MissingBlockError)
-        assert "`madn solve --pieces 4 --squares 12 --scratch WORK --out " in str(caught.value)
+        assert "`madn solve --pieces 4 --squares 12 --out " in str(caught.value)
         assert "\n" not in str(caught.value)
         with pytest.raises(NoAnswerError, match="madn solve --pieces 4 --squares 12 --for 0,15/0 "):
             advisor.check("0,15/0")

@@ -26,7 +26,6 @@ from madn import Board, Rules
 from madn.cli import commands, main, options, output, progress
 from madn.report import Fact, facts
 from madn.rules import HOUSE_RULES
-from madn.solver import make_plan
 from madn.solving import SOLVING
 
 SMALL = Rules(pieces=2, squares=12)
@@ -92,6 +91,7 @@ CONTRACT = {
     "compress DB TMP/new --bits 12": "bytes_before bytes_after bits_per_position max_error",
     "compress DB TMP/new --store policy": "bytes_before bytes_after bits_per_position max_error",
     "export DB TMP/t.parquet --sample 5": "db out rows bytes",
+    "export-web TMP/site": "out files bytes games",
     "moves 0/0 3": "board roll moves",
     "rank 0/0": "board id profile offset",
     "unrank 0": "board id profile offset",
@@ -580,17 +580,6 @@ def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run
 )
 def test_the_line_says_what_and_where(line: str, words: str, run: Run) -> None:
     assert words in run(*line.split())[2]
-
-
-def test_a_solve_that_does_not_fit_names_the_way_that_does(run: Run, tmp_path: Path) -> None:
-    status, out, err = run("solve", "--pieces", 4, "--memory", "1G")
-    assert (status, out, err.count("\n")) == (3, "", 1)
-    least = make_plan(Rules(), memory=1, scratch=".")
-    memory, disk = (f"{needed / 2**30:.1f} GiB" for needed in (least.memory_bytes, least.scratch_bytes))
-    assert f"1.0 GiB are allowed; with --scratch DIR it needs {memory} and at most {disk} of disk" in err
-    status, out, err = run("solve", "--pieces", 4, "--memory", "1G", "--scratch", tmp_path / "scratch")
-    assert status == 3
-    assert f"this solve needs {memory} of memory, and 1.0 GiB are allowed\n" in err
 
 
 def test_a_text_with_line_breaks_stays_on_one_line(run: Run) -> None:

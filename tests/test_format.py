@@ -16,6 +16,7 @@ import pytest
 import zstandard
 from test_store import Noise
 
+import madn
 from madn._core import Game
 from madn.board import Board
 from madn.database import open_database
@@ -72,21 +73,47 @@ def undo(x: list[int], first: int, places: int, pieces: int, unit: int, modulus:
                     x[i] = (x[i] + x[i - lag]) % modulus
 
 
+def words(rules: dict[str, int], row: tuple[Any, ...], content: bytes, width: int) -> list[int]:
+    """Steps 1 and 2 for some planes."""
+    p1, f1, p2, f2, _, rank, n = row[:7]
+    own, other = p1 - f1, p2 - f2
+    modulus, balance = 1 << 8 * width, int("80" * width, 16)
+    planes = [content[n * k : n * (k + 1)] for k in range(width)]
+    x = [(sum(b << 8 * k for k, b in enumerate(word)) - balance) % modulus for word in zip(*planes, strict=True)]
+    undo(x, rank, rules["squares"], own, comb(rules["squares"] - own, other), modulus)
+    undo(x, rank, rules["squares"] - own, other, 1, modulus)
+    return x
+
+
+def numbers(rules: dict[str, int], row: tuple[Any, ...], content: bytes) -> list[Any]:
+    """The numbers that the values of a block are made of."""
+    n, code, bits = row[6], row[10], row[11]
+    x = words(rules, row, content, (bits + 7) // 8)
+    if code in (1, 4):
+        return [v - (v >> 31 << 32) for v in x]
+    return list(struct.unpack(f"<{n}d", struct.pack(f"<{n}Q", *x))) if code in (2, 5) else x
+
+
 def values(directory: Path) -> Iterator[tuple[int, list[float]]]:
     """Yield (first ID, probabilities) block by block."""
     for rules, row, content in frames(directory):
-        p1, f1, p2, f2, first_id, rank, n, _, _, _, code, bits, zero, scale = row
-        own, other, width = p1 - f1, p2 - f2, (bits + 7) // 8
-        modulus, balance = 1 << 8 * width, int("80" * width, 16)
-        planes = [content[n * k : n * (k + 1)] for k in range(width)]
-        x = [(sum(b << 8 * k for k, b in enumerate(word)) - balance) % modulus for word in zip(*planes, strict=True)]
-        undo(x, rank, rules["squares"], own, comb(rules["squares"] - own, other), modulus)
-        undo(x, rank, rules["squares"] - own, other, 1, modulus)
-        if code == 1:
-            x = [v - (v >> 31 << 32) for v in x]
-        elif code == 2:
-            x = list(struct.unpack(f"<{n}d", struct.pack(f"<{n}Q", *x)))
-        yield first_id, [zero + v / scale for v in x]
+        zero, scale = row[12:]
+        yield row[4], [zero + v / scale for v in numbers(rules, row, content)]
+
+
+# begin of the bounds
+
+
+def bounds(directory: Path) -> Iterator[tuple[int, list[tuple[float, float]]]]:
+    """Yield (first ID, lower and upper bounds) block by block."""
+    for rules, row, content in frames(directory):
+        n, code, bits = row[6], row[10], row[11]
+        below = words(rules, row, content[n * bits // 8 :], 2)
+        above = words(rules, row, content[n * bits // 8 + 2 * n :], 2)
+        steps, zero = (2**29, 0.5) if code == 4 else (2**48, 0)
+        k = numbers(rules, row, content) if code == 4 else [round(v * steps) for v in numbers(rules, row, content)]
+        found = zip(k, below, above, strict=True)
+        yield row[4], [(zero + (at - a) / steps, zero + (at + b) / steps) for at, a, b in found]
 
 
 # begin of the policy
@@ -277,3 +304,16 @@ def test_both_readers_agree_on_every_encoding(tmp_path: Path, encoding: str) -> 
         agree(tmp_path / "new")
     else:
         agree(tmp_path / "db")
+
+
+@pytest.mark.parametrize("small_game", [1000, 20_000_000])
+def test_both_readers_agree_on_bounds(tmp_path: Path, small_game: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("madn.solver.plan.SMALL_GAME", small_game)
+    path, tolerance = tmp_path / "db", 1e-6 if small_game == 1000 else None
+    madn.solve(Rules(2, 10), out=path, proved=True, tolerance=tolerance, threads=1)
+    assert agree(path) == Rules(2, 10).positions
+    with open_database(path) as database:
+        assert database.values == ("proved32" if small_game == 1000 else "proved64")
+        for first, found in bounds(path):
+            lower, upper = database.bounds_many(np.arange(first, first + len(found)))
+            assert found == list(zip(lower.tolist(), upper.tolist(), strict=True))

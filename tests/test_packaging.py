@@ -49,7 +49,7 @@ def test_types_are_part_of_the_package() -> None:
 @installed_only
 @pytest.mark.skipif(not SOURCES.exists(), reason="there are no sources here")
 def test_every_module_and_all_data_of_the_sources_are_installed() -> None:
-    for pattern in ("*.py", "*.pyi", "*.pxd", "py.typed", "data/*", "data/*/*", "web/static/*"):
+    for pattern in ("*.py", "*.pyi", "*.pxd", "py.typed", "data/*", "data/*/*", "web/static/*", "web/local/*"):
         files = {path.relative_to(SOURCES) for path in SOURCES.rglob(pattern)}
         assert files
         assert files == {path.relative_to(INSTALLED) for path in INSTALLED.rglob(pattern)}

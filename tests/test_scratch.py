@@ -6,7 +6,7 @@ import random
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
 from madn.solver.streamed import Resident, Streamed
-from madn.solver.strips import StripFile, Tiling
+from madn.solver.strips import LEFT, RIGHT, StripFile, Tiling
 from madn.solving import prepare
 from madn.store import verify_database
 from madn.store.frames import FrameFiles
@@ -49,7 +49,7 @@ GAMES = [
 @pytest.mark.parametrize("rules", GAMES, ids=str)
 @pytest.mark.parametrize("representation", [FLOAT64, FIXED32], ids=str)
 def test_from_disk_as_in_memory(rules: Rules, representation: Representation, tmp_path: Path) -> None:
-    tolerance = 1e-15 if representation is FLOAT64 and rules.pieces < 4 else 1e-8
+    tolerance = 1e-15 if representation is FLOAT64 and rules.pieces < 4 else FIXED32.finest
     changes: dict[str, Any] = {"representation": representation, "tolerance": tolerance}
     inside = solve(replace(make_plan(rules, threads=1), **changes))
     collector = Collector(rules, representation)
@@ -74,7 +74,7 @@ def test_a_large_component_in_memory_reads_its_exits_from_files(
         return passes(component, *args, **settings)
 
     monkeypatch.setattr(Resident, "passes", noted)
-    changes: dict[str, Any] = {"representation": FIXED32, "tolerance": 1e-8}
+    changes: dict[str, Any] = {"representation": FIXED32, "tolerance": FIXED32.finest}
     inside = solve(replace(make_plan(rules, threads=1), **changes))
     plan = replace(make_plan(rules, scratch=str(tmp_path / "scratch"), threads=2), **changes)
     assert not plan.streamed
@@ -100,6 +100,7 @@ def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path: Path) -> None:
     plan = make_plan(Rules(4), scratch=str(tmp_path), memory=20 << 30)
     assert plan.memory_bytes <= 20 << 30
     assert plan.streamed == {(0, 0)}
+    assert make_plan(Rules(4), scratch=str(tmp_path), memory=17 << 30).memory_bytes <= 17 << 30
 
 
 # going on after a stop
@@ -378,10 +379,10 @@ def test_plans_that_make_no_sense(options: dict[str, Any], part: str) -> None:
 def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
     """Bits flipped, words exchanged, values moved: however the tile is read."""
     rules, path, rng = Rules(2, 10), tmp_path / "000.values", random.Random(3)
-    tiling = Tiling(Side(rules, 0), Side(rules, 1), threads=1)
+    tiling = Tiling(Side(rules, 0), Side(rules, 1), np.int32, threads=1)
     numbers = np.random.default_rng(3)
-    strips = [numbers.integers(-(2**28), 2**28, n).astype(np.int32) for n in tiling.tile[:, -1]]
-    with StripFile(path, tiling, np.int32) as file:
+    strips = [numbers.integers(0, 256, n).astype(np.uint8) for n in tiling.tile[:, -1]]
+    with StripFile(path, tiling) as file:
         for strip, values in enumerate(strips):
             file.write(strip, values)
         sums = file.sums_text()
@@ -390,21 +391,27 @@ def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
     for number in range(300):
         strip, tile = rng.choice(np.argwhere(tiling.counts > 0).tolist())
         begin, end = (int(tiling.strip[strip] + tiling.tile[strip, c]) for c in (tile, tile + 1))
-        words = np.frombuffer(whole, np.int32).copy()
+        words = np.frombuffer(whole, np.uint8).copy()
+        middle = (begin + end) // 2
+        right = number % 2 == 0
+        begin, end = (begin, middle) if right else (middle, end)
         if number % 3 == 0:
-            words[rng.randrange(begin, end)] ^= 1 << rng.randrange(31)
+            words[rng.randrange(begin, end)] ^= 1 << rng.randrange(8)
         elif number % 3 == 1:
             i, j = rng.sample(range(begin, end), 2)
             words[i], words[j] = words[j], words[i]
         else:
             words[begin:end] = np.roll(words[begin:end], rng.choice([-1, 1]))
         path.write_bytes(words.tobytes())
-        with StripFile(path, tiling, np.int32, sums) as file:
+        damage = f"000.values: damaged: checksum of tile {tile} of strip {strip} "
+        with StripFile(path, tiling, sums) as file:
             for classes in (None, range(tile, tile + 1), range(tile, tiling.classes), range(tile + 1)):
-                with pytest.raises(
-                    CorruptBlockError, match=f"000.values: damaged: checksum of tile {tile} of strip {strip} "
-                ):
+                with pytest.raises(CorruptBlockError, match=damage):
                     file.read(strip, classes)
+            for half, spoilt in ((RIGHT, right), (LEFT, not right)):
+                for classes in (range(tile, tile + 1), range(tile, tiling.classes), range(tile + 1)):
+                    with pytest.raises(CorruptBlockError, match=damage) if spoilt else nullcontext():
+                        file.read(strip, classes, half)
             for other in {*range(tiling.strips)} - {strip}:
                 assert (file.read(other) == strips[other]).all()
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,6 @@ from madn.solver import (
     make_plan,
     solve,
     thesis,
-    tiles,
 )
 from madn.solver.footprint import component_positions
 from madn.solver.graph import components as all_components
@@ -76,7 +74,7 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
 
 @pytest.mark.parametrize("rules", SMALL, ids=str)
-@pytest.mark.parametrize(("representation", "error"), [("float64", 1e-13), ("fixed32", 1e-8)])
+@pytest.mark.parametrize(("representation", "error"), [("float64", 1e-13), ("fixed32", 2e-7)])
 def test_agrees_with_the_plain_solver_everywhere(rules: Rules, representation: str, error: float, kernel: str) -> None:
     ours = values_of(solve(small_plan(rules, representation)))
     assert np.abs(ours - reference_solver.solve(rules)).max() < error
@@ -338,17 +336,16 @@ def test_figures_are_plain_numbers() -> None:
     json.dumps([s.sweeps, s.updates, s.seconds, s.residual, s.start, s.min, s.max, s.sweeps_per_component])
 
 
-def test_the_estimate_grows_with_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert estimate.seconds(make_plan(Rules(2))) > 0  # measured
-    assert estimate.seconds(make_plan(Rules(2), method="thesis")) > 0
-    measured = SimpleNamespace(seconds=1.0, updates=10**8)
-    monkeypatch.setattr(tiles, "solve", lambda plan, progress: measured)
+def test_the_estimate_grows_with_the_work(tmp_path: Path) -> None:
+    assert estimate.measured(2, "thesis").update > 0
+    speed = estimate.Speed(1e-8)
     in_memory = make_plan(Rules(3))
     on_disk = make_plan(Rules(3), scratch=str(tmp_path), memory=1 << 40)
     streamed = replace(on_disk, streamed=frozenset([(0, 0)]))
     plans = [make_plan(Rules(2)), in_memory, on_disk, streamed, replace(streamed, census=True), make_plan(Rules(4))]
-    times = [estimate.seconds(plan) for plan in plans]
+    times = [estimate.seconds(plan, speed) for plan in plans]
     assert times == sorted(times)
+    assert estimate.seconds(on_disk, speed, best_moves=True) > estimate.seconds(on_disk, speed)
     assert times[1] == pytest.approx(145_221_769 * (5 + 0.93 * 6) * 0.8 / 1e8)
 
 

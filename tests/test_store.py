@@ -461,7 +461,7 @@ def test_check_writable_leaves_nothing(tmp_path: Path) -> None:
     check_writable(tmp_path / "db")
     assert tree(tmp_path) == []
     with pytest.raises(ResourceError, match="bytes are needed"):
-        workplace.check_room([(tmp_path / "db", 1 << 60)])
+        workplace.check_room([([tmp_path / "db"], 1 << 60)])
     assert tree(tmp_path) == []
 
 
@@ -630,8 +630,11 @@ def test_disks_that_are_too_small_are_named(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / ".db.madn-part" / "values-0000.madn").write_bytes(b"x" * 50)
     free = 1000
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
-    needs = [(tmp_path / "scratch", 1200), (tmp_path / "db", 450)]
+    needs = [([tmp_path / "scratch"], 1200), ([tmp_path / "db"], 450)]
     workplace.check_room(needs)  # 600 and 400 are still to be written
+    workplace.check_room([([tmp_path / "scratch", tmp_path / "db"], 1650)])  # together 650 are there
     free = 999
     with pytest.raises(ResourceError, match=r"scratch, .*db: 1,000 bytes are needed, 999 are free on this disk"):
         workplace.check_room(needs)
+    with pytest.raises(ResourceError, match="1,000 bytes are needed"):
+        workplace.check_room([([tmp_path / "scratch", tmp_path / "db"], 1650)])

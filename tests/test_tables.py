@@ -51,7 +51,8 @@ class Parts:
             [np.zeros(1, np.int64) if zone < 0 else solved[zone, other.finish].start for zone in side.moves.exits]
             for side, other in ((rows, columns), (columns, rows))
         ]
-        self.tables = SweepTables.of(rows, columns, component.values.start, *starts, refill=False)
+        of_rows = [(start, start) for start in starts[0]]
+        self.tables = SweepTables.of(rows, columns, component.values.start, of_rows, starts[1], refill=False)
 
     def run(self, tables: SweepTables, build: str) -> None:
         """Sweep, examine and restore with these tables."""
@@ -145,9 +146,9 @@ def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
 
 def test_packing_refuses_what_does_not_fit() -> None:
     rows, columns = Side(RULES, 1), Side(RULES, 0)
-    tiling = Tiling(rows, columns, 1)
+    tiling = Tiling(rows, columns, np.int32, 1)
     start, room = tiling.starts(2)
-    L, R, out = (np.zeros(size, np.int32) for size in (room, room, tiling.longest))
+    L, R, out = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(tiling.longest, np.uint8)
     here = start[tiling.rows_of(5)]
     assert tiling.tiles.pack(5, L, R, here, 0, out) == tiling.tile[5, -1]
     good = out[: tiling.tile[5, -1]]
@@ -167,12 +168,21 @@ def test_packing_refuses_what_does_not_fit() -> None:
     for cut in (
         (5, good[:-1], L, R, here, 0, tiling.classes),
         (5, good, L[:9], R, here, 0, tiling.classes),
-        (5, good, None, None, here, 0, tiling.classes),
-        (5, good, L, None, here, 3, tiling.classes + 1),
-        (5, good, L, None, here, 3, 2),
+        (5, good, L, R, here, 3, tiling.classes + 1),
+        (5, good, L, R, here, 3, 2),
     ):
         with pytest.raises(ValueError, match=r"."):
             tiling.tiles.unpack(*cut)
+    half = good[: tiling.tile[5, 1] // 2]
+    assert tiling.tiles.unpack_half(5, half, R, here, 0, 1) == len(half)
+    for wrong_half in (
+        (5, half[:-1], R, here, 0, 1),
+        (5, half, R, here, 0, 2),
+        (5, half, R[:9], here, 0, 1),
+        (5, half, R, here, tiling.classes, tiling.classes + 1),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            tiling.tiles.unpack_half(*wrong_half)
     edges = rows.class_start
     for wrong in (edges[3:], edges[:-9], edges[::-1].copy(), edges - 1):
         with pytest.raises(ValueError, match="ascend"):

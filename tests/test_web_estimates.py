@@ -184,7 +184,6 @@ def test_the_command_serves_a_game_without_a_database(
     estimates_of.cache_clear()
     assert main(["serve", "--port", "0", "--pieces", "3"]) == 3
     assert "no database and no estimator for 3 pieces, 40 squares" in capsys.readouterr().err
-    assert names() == [("two-pieces", True)]
     assert main(["serve", str(tmp_path), "--pieces", "3"]) == 2
     assert "give DB or the rules, not both" in capsys.readouterr().err
     estimates_of.cache_clear()

@@ -17,6 +17,7 @@ from madn.cli.boards import moves, rank, unrank
 from madn.cli.cantstop import cantstop
 from madn.cli.compress import compress
 from madn.cli.export import export
+from madn.cli.export_web import export_web
 from madn.cli.games import analyse_game
 from madn.cli.match import match, players
 from madn.cli.pig import pig
@@ -42,7 +43,7 @@ from madn.errors import (
 BAD_INPUT, BAD_DATA, INTERRUPTED = 2, 3, 130
 GROUPS: dict[str, tuple[click.Command, ...]] = {
     "Ask": (best_move, win, analyse, moves),
-    "Play": (play, players, analyse_game, serve),
+    "Play": (play, players, analyse_game, serve, export_web),
     "Solve and store": (plan, solve, info, verify, compress, export),
     "Other games": (pig, cantstop, pyramid),
     "Research": (match, rank, unrank, reproduce, plot),

@@ -11,6 +11,7 @@ from madn.drawing import BLACK, RED
 from madn.errors import printable
 from madn.views import chance as chance
 from madn.views import percent as percent
+from madn.views import plus_minus as plus_minus
 from madn.views import size as size
 
 Rows = list[tuple[str, str]]  # of a table: what, and how much

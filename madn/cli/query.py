@@ -9,12 +9,23 @@ import madn
 from madn.board import Board
 from madn.cli.asking import advisor_for, question_argument, source_fields, source_text, weakest
 from madn.cli.options import database_argument, rules_options
-from madn.cli.output import cantstop_game, chance, columns, json_option, painted, percent, print_json, show, size
+from madn.cli.output import (
+    cantstop_game,
+    chance,
+    columns,
+    json_option,
+    painted,
+    percent,
+    plus_minus,
+    print_json,
+    show,
+    size,
+)
 from madn.errors import IllegalMoveError, RulesMismatchError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
-    from madn.database import MoveValue
+    from madn.database import Analysis, MoveValue, RollValue
 
 
 @click.command()
@@ -84,8 +95,12 @@ def win(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
     db, board = question
     with advisor_for(db, rules) as advisor:
         found = advisor.win(board)
-        lines = [chance(found, found.exact), *([source_text(advisor, found, board)] if db is None else [])]
-        show(as_json, {"board": board, "win": float(found), **source_fields(found, advisor.rules)}, "\n".join(lines))
+        database = advisor.proved(board)
+        bounds = {} if database is None else dict(zip(("lower", "upper"), database.bounds(board), strict=True))
+        number = plus_minus(**bounds) if bounds else chance(found, found.exact)
+        lines = [number, *([source_text(advisor, found, board)] if db is None else [])]
+        answer = {"board": board, "win": float(found), **bounds, **source_fields(found, advisor.rules)}
+        show(as_json, answer, "\n".join(lines))
 
 
 @click.command("best-move")
@@ -107,6 +122,8 @@ def best_move(
 
     Example: madn best-move 0,5,10,15/0,3 4 --why
     """
+    from madn.database import proved_best
+
     db, board, roll = question[0], question[1], int(question[2])
     if chosen is not None and not why:
         raise click.UsageError("--chosen goes with --why")
@@ -117,8 +134,12 @@ def best_move(
         best, least, listed = moves[0], weakest(moves), [_fields(move) for move in moves]
         rows = [(move.move, chance(move.win, move.exact), move.board) for move in moves]
         table = columns([("move", "wins", "board after"), *rows], right=[1])
-        below = f"\n\n{source_text(advisor, least, board)}" if db is None else ""
-        answer = {"board": board, "roll": roll, "move": str(best.move), "win": best.win, "moves": listed}
+        proved = proved_best(moves)
+        words = {None: [], True: ["The best move is proved."], False: ["Which move is best is not proved."]}[proved]
+        words += [source_text(advisor, least, board)] if db is None else []
+        below = "\n\n" + "\n".join(words) if words else ""
+        answer = {"board": board, "roll": roll, "move": str(best.move), "win": best.win}
+        answer |= {"moves": listed} if proved is None else {"proved": proved, "moves": listed}
         if why:
             from madn.why import explain
 
@@ -145,17 +166,31 @@ def analyse(question: tuple[str | None, str], rules: Rules, as_json: bool) -> No
         below = source_text(advisor, analysis, board) if db is None else ""
     if as_json:
         rolls = [
-            {"roll": r.roll, "move": str(r.moves[0].move), "win": r.win, "moves": list(map(_fields, r.moves))}
+            {
+                "roll": r.roll,
+                "move": str(r.moves[0].move),
+                "win": r.win,
+                **_proved(r),
+                "moves": list(map(_fields, r.moves)),
+            }
             for r in analysis.rolls
         ]
-        answer = {"board": board, "win": analysis.win, "tries": analysis.board.tries, "rolls": rolls}
+        answer = {
+            "board": board,
+            "win": analysis.win,
+            **_bounds(analysis),
+            "tries": analysis.board.tries,
+            "rolls": rolls,
+        }
         print_json({**answer, **source_fields(analysis, analysis.board.rules)})
         return
     click.echo(painted(analysis.board.ascii()))
     if analysis.win is None:
         click.echo("\nThis database stores best moves, not winning probabilities.")
     else:
-        click.echo(f"\nRed wins {chance(analysis.win, analysis.exact)} of the time.")
+        proved = analysis.lower is not None and analysis.upper is not None
+        number = plus_minus(**_bounds(analysis)) if proved else chance(analysis.win, analysis.exact)
+        click.echo(f"\nRed wins {number} of the time.")
     if analysis.rolls:
         named = [(str(r.roll), r) for r in analysis.rolls]
         if analysis.board.tries > 1:
@@ -179,4 +214,14 @@ def _worth(move: "MoveValue") -> str:
 
 
 def _fields(move: "MoveValue") -> dict[str, Any]:
-    return {"move": str(move.move), "win": move.win, "board": str(move.board), "exact": move.exact}
+    return {"move": str(move.move), "win": move.win, **_bounds(move), "board": str(move.board), "exact": move.exact}
+
+
+def _bounds(answer: "MoveValue | Analysis") -> dict[str, Any]:
+    """The proved bounds of an answer, if it has any."""
+    return {} if answer.lower is None else {"lower": answer.lower, "upper": answer.upper}
+
+
+def _proved(roll: "RollValue") -> dict[str, Any]:
+    """Whether the best move of a roll is proved to be that, if there are proved bounds."""
+    return {} if roll.proved is None else {"proved": roll.proved}

@@ -13,7 +13,7 @@ from madn.board import Board
 from madn.cli.asking import player_source, rules_given
 from madn.cli.options import rules_options
 from madn.cli.output import json_option, show
-from madn.errors import NoAnswerError, ResourceError
+from madn.errors import ResourceError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
@@ -98,12 +98,7 @@ def serve(
             zip(_names(database.path for database in opened), opened, strict=True)
         )
         if not db:
-            try:
-                games = [(name_of(rules), stack.enter_context(_known(rules)))]
-            except NoAnswerError as error:
-                if rules != Rules():
-                    raise
-                click.echo(f"madn: not served: {error}", err=True)
+            games = [(name_of(rules), stack.enter_context(_known(rules)))]
             if rules == Rules():
                 games.append((name_of(Rules(pieces=2)), stack.enter_context(open_database())))
         served = [

@@ -1,5 +1,6 @@
 """Commands that solve a game, or say what solving it would need: `solve`, `plan`."""
 
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -9,13 +10,25 @@ import click
 
 from madn.board import Board
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import attributes, columns, duration, json_option, percent, plural, print_json, size
+from madn.cli.output import (
+    attributes,
+    columns,
+    duration,
+    json_option,
+    percent,
+    plural,
+    plus_minus,
+    print_json,
+    size,
+)
 from madn.cli.progress import ProgressBar
+from madn.errors import ResourceError
 from madn.rules import Rules
 
 if TYPE_CHECKING:
     from madn.solver import Plan
     from madn.solving import Result
+    from madn.verdict import Room
 
 
 def solver_options(command: Function) -> Function:
@@ -34,6 +47,11 @@ def solver_options(command: Function) -> Function:
             default="tiles",
             show_default=True,
             help="'thesis' is the thesis' own algorithm: slow, for comparison.",
+        ),
+        click.option(
+            "--proved",
+            is_flag=True,
+            help="Prove a lower and an upper bound of every value too, in memory.",
         ),
         click.option(
             "--for",
@@ -59,25 +77,49 @@ def solver_options(command: Function) -> Function:
     return command
 
 
+def storing_options(command: Function) -> Function:
+    """Add the options that say what is stored, and where."""
+    options: list[Callable[[Function], Function]] = [
+        click.option(
+            "--out",
+            type=click.Path(),
+            metavar="DIR",
+            help="Directory to write the database to.  [default: nothing is stored]",
+        ),
+        click.option(
+            "--bits",
+            metavar="B|full",
+            callback=_bits,
+            help="Round stored values to this many bits, 8 to 24.  [default: full, from 1e9 positions on 16]",
+        ),
+        click.option(
+            "--policy",
+            type=click.Path(),
+            metavar="DIR",
+            help="Directory for a database of best moves only.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _bits(_: click.Context, __: click.Parameter, text: str | None) -> int | str | None:
+    if text is None or text == "full":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is neither a number of bits nor 'full'") from None
+
+
 @click.command()
 @solver_options
-@click.option(
-    "--out",
-    type=click.Path(),
-    metavar="DIR",
-    help="Directory to write the database to.  [default: nothing is stored]",
-)
-@click.option("--bits", type=int, help="Round stored values to this many bits, 8 to 24.  [default: do not round]")
-@click.option(
-    "--policy",
-    type=click.Path(),
-    metavar="DIR",
-    help="Directory for a second database, of best moves only; needs --scratch.",
-)
+@storing_options
 @click.option(
     "--census",
     is_flag=True,
-    help="Count positions by value and what the choice of a move is worth; needs --scratch.",
+    help="Count positions by value and what the choice of a move is worth; needs --scratch or --out.",
 )
 @click.option(
     "--sample",
@@ -108,7 +150,7 @@ def solve(
     rules: Rules,
     out: str | None,
     policy: str | None,
-    bits: int | None,
+    bits: int | str | None,
     census: bool,
     as_json: bool,
     **settings: Any,
@@ -119,18 +161,26 @@ def solve(
     that its best moves give it. It is measured after the last sweep, and sweeping continues until it is within
     the tolerance. An existing database in DIR is replaced once the new one is complete.
 
-    With --scratch a component that does not fit into --memory is streamed from disk, and a run that was stopped,
-    however that happened, can be continued with the same command and --resume; the result has the same bits. The
-    scratch directory is emptied when the database is complete. To start anew, remove it.
+    A game that is large or does not fit into --memory is solved from disk: scratch files lie beside the database,
+    in DIR.scratch, until it is complete. If the run is stopped, however that happens, the same command goes on where
+    it was, and the result has the same bits; to start anew, remove that directory. With a directory of your own,
+    --scratch, say --resume to go on.
 
     Example: madn solve --pieces 2 --out two
     """
     from madn.places import data_directory
-    from madn.solving import prepare
+    from madn.solving import planned, prepare
+    from madn.verdict import Room
 
     if out is not None and Path(out).absolute().parent == (home := data_directory()):
         home.mkdir(parents=True, exist_ok=True)  # where databases are looked for
-    job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
+    try:
+        job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
+    except ResourceError:
+        unsampled = {name: value for name, value in settings.items() if not name.startswith("sample")}
+        plan = planned(rules, out, bits=bits, policy=policy, census=census, **unsampled)
+        click.echo(_instead(plan, Room.here(out or policy or ".", plan.memory_limit)) + "\n", err=True)
+        raise
     click.echo(columns(_plan_rows(job.plan)) + "\n", err=True)  # standard output stays empty if the solve fails
     with ProgressBar("solving") as bar:
         result = job.run(bar)
@@ -151,6 +201,7 @@ def result_table(result: "Result") -> str:
         ("for" if result.board else "start", f"{percent(result.win)}  {result.board or Board.start(result.rules)}"),
         ("smallest", f"{percent(result.min)}  {result.min_board}"),
         ("largest", f"{percent(result.max)}  {result.max_board}"),
+        *_bounds(result),
         ("residual", f"{result.residual:.2g}  {result.residual_board}"),
         ("sweeps", f"{result.sweeps:,}, {result.updates:,} position updates"),
         ("time", f"{duration(result.seconds)}, {plural(result.threads, 'thread')}"),
@@ -158,50 +209,110 @@ def result_table(result: "Result") -> str:
     return columns(rows)
 
 
+def _bounds(result: "Result") -> list[tuple[str, str]]:
+    """The proved bounds of the board that is reported, and where they are widest."""
+    if result.lower is None or result.upper is None:
+        return []
+    within = plus_minus(result.lower, result.upper)
+    board = result.board or Board.start(result.rules)
+    return [("proved", f"{within}  {board}"), ("widest", f"{result.width:.2g}  {result.width_board}")]
+
+
+def _instead(plan: "Plan", room: "Room") -> str:
+    """Every other way there is, line by line, for a solve that this computer cannot do."""
+    from madn.solver.estimate import measured
+    from madn.verdict import ways
+
+    speed = measured(plan.threads, plan.method)
+    other = []
+    for way in ways(plan, room, speed):
+        figures = f"{size(way.memory_bytes)} of memory, {size(way.disk_bytes)} of disk, about {duration(way.seconds)}"
+        cannot = "" if way.fits else "; too much for this computer"
+        other.append(f"\n  {way.what}: {way.command}\n    {figures}{cannot}")
+    other.append("\n  no solve at all: madn best-move BOARD ROLL\n    exact in endgames, an estimate before them")
+    return "What there is instead:" + "".join(other)
+
+
 @click.command()
 @solver_options
+@storing_options
 @json_option
-def plan(rules: Rules, as_json: bool, **settings: Any) -> None:
-    """Say what a solve would need, and do nothing.
+def plan(
+    rules: Rules, out: str | None, policy: str | None, bits: int | str | None, as_json: bool, **settings: Any
+) -> None:
+    """Say what a solve would need and whether this computer has it, and do nothing.
 
-    The time is estimated from a measurement that takes a moment.
+    The time is estimated from a measurement that takes a moment. Without --out and --policy a database in the present
+    directory is meant.
 
     Example: madn plan --pieces 3
     """
-    from madn import solver
-    from madn.machine import available_memory
-    from madn.solver import estimate
+    from madn.solver.estimate import measured, seconds
+    from madn.solving import planned
+    from madn.verdict import Room, disk_bytes, ways
 
-    wanted = solver.make_plan(rules, **settings)
+    place = out or policy or os.path.join(os.curdir, f"{rules.pieces}-pieces")
+    values = out is not None or policy is None
+    wanted = planned(rules, place if values else None, policy=policy, bits=bits, **settings)
+    room = Room.here(place, wanted.memory_limit)
+    needed = disk_bytes(wanted, values, policy is not None)
+    fits = room.holds(wanted.memory_bytes, needed)
+    speed = measured(wanted.threads, wanted.method)
+    time = seconds(wanted, speed, policy is not None)
+    other = [] if fits else ways(wanted, room, speed)
     least = None
-    if wanted.method == "tiles":
-        least = solver.make_plan(rules, **{**settings, "scratch": settings["scratch"] or ".", "memory": 1})
-    free = available_memory()
-    too_large = least is not None and free is not None and wanted.memory_bytes > free
-    timed = solver.make_plan(rules, **{**settings, "scratch": "."}) if too_large else wanted
-    seconds = estimate.seconds(timed)
+    if wanted.method == "tiles" and not wanted.proved:
+        from_disk = {**settings, "scratch": wanted.scratch or os.curdir, "memory": 1}
+        least = planned(rules, place if values else None, policy=policy, bits=bits, **from_disk)
     if as_json:
-        from_disk = {"memory_bytes": least.memory_bytes, "scratch_bytes": least.scratch_bytes} if least else None
-        print_json({**_plan(wanted), "from_disk": from_disk, "seconds": seconds})
+        print_json(
+            {
+                **_plan(wanted),
+                "total_disk_bytes": needed,
+                "free_memory_bytes": room.memory,
+                "free_disk_bytes": room.disk,
+                "fits": fits,
+                "from_disk": attributes(least, "memory_bytes scratch_bytes") if least else None,
+                "seconds": time,
+                "busy_processors": speed.others,
+                "ways": [asdict(way) for way in other],
+            }
+        )
         return
+    busy = " on a quiet machine; other programs are busy at present" if speed.disturbed else ""
     rows = _plan_rows(wanted)
     if least and wanted.scratch is None:
         sizes = f"{size(least.memory_bytes)} of memory or more, at most {size(least.scratch_bytes)} of scratch"
         rows.append(("from disk", sizes))
-    how = " from disk" if timed is not wanted else ""
-    click.echo(columns([*rows, ("time", f"about {duration(seconds)}{how}")]))
+    rows += [("time", f"about {duration(time)}{busy}"), ("verdict", _verdict(wanted, needed, room))]
+    click.echo(columns(rows))
+    if not fits:
+        click.echo(f"\n{_instead(wanted, room)}")
+
+
+def _verdict(plan: "Plan", disk: int, room: "Room") -> str:
+    """What is there of what is needed, in a few words."""
+    short = []
+    if room.memory is not None and plan.memory_bytes > room.memory:
+        which = "free" if plan.memory_limit is None else "allowed"
+        short.append(f"{size(plan.memory_bytes)} of memory, and {size(room.memory)} are {which}")
+    if disk > room.disk:
+        short.append(f"{size(disk)} of disk, and {size(room.disk)} are free")
+    return f"no: it needs {'; '.join(short)}" if short else "yes, this computer can do it"
 
 
 def _plan(plan: "Plan") -> dict[str, Any]:
     facts = {**attributes(plan.rules, "pieces squares"), "rules": asdict(plan.rules)}
     facts |= attributes(plan, "positions components largest_component memory_bytes disk_bytes scratch_bytes")
-    facts |= {"streamed": len(plan.streamed), "for": plan.board}
+    facts |= {"streamed": len(plan.streamed), "for": plan.board, "proved": plan.proved}
     facts |= {"method": plan.method, "representation": plan.representation.name}
     return facts | attributes(plan, "tolerance threads")
 
 
 def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
-    scratch = [("scratch", f"at most {size(plan.scratch_bytes)}, {plural(len(plan.streamed), 'streamed component')}")]
+    streamed = plural(len(plan.streamed), "streamed component")
+    where = f" in {plan.scratch}" if plan.scratch_chosen else ""
+    scratch = [("scratch", f"at most {size(plan.scratch_bytes)}{where}, {streamed}")]
     scratch = scratch if plan.scratch is not None else []
     return [
         ("game", str(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
@@ -210,7 +321,8 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
         ("memory", size(plan.memory_bytes)),
         *scratch,
         ("disk", f"about {size(plan.disk_bytes)}"),
-        ("values", plan.representation.name),
+        ("values", plan.representation.name + (f", stored with {plan.bits} bits" if plan.bits else "")),
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
+        *([("stop", "Ctrl-C; the same command goes on where it was")] if plan.scratch_chosen else []),
     ]

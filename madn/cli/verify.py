@@ -10,6 +10,7 @@ from madn.cli.progress import ProgressBar
 from madn.errors import printable
 
 if TYPE_CHECKING:
+    from madn.proof import ProofReport
     from madn.store import Report
 
 DAMAGED = 1  # exit status: the answer is no
@@ -19,35 +20,80 @@ SHOWN = 10  # lines of damage for a person; --json has all
 @click.command()
 @database_argument
 @click.option("--deep", is_flag=True, help="Recompute positions from their successors too.")
+@click.option("--proof", is_flag=True, help="Check the proved bounds too, in exact arithmetic.")
 @click.option(
     "--sample",
     type=int,
     metavar="K",
-    help="With --deep: recompute K random positions.  [default: all]",
+    help="With --deep or --proof: look at K random positions.  [default: all]",
+)
+@click.option(
+    "--component",
+    metavar="ZONES",
+    help="With --proof: check one component, such as .oo/o.. (finish zones, o for a piece).",
 )
 @click.option("--seed", type=int, metavar="X", default=0, show_default=True, help="Seed of the random sample.")
 @json_option
-def verify(db: str, deep: bool, sample: int | None, seed: int, as_json: bool) -> None:
+def verify(
+    db: str, deep: bool, proof: bool, sample: int | None, component: str | None, seed: int, as_json: bool
+) -> None:
     """Check every byte, digest, count, offset and row of a database.
 
     With --deep each value is recomputed from those of its successors, and the largest difference (the
     residual) is printed with its board. A database of best moves has no values to recompute: there the check
     is that every stored choice is a legal move.
 
+    With --proof the bounds that madn solve --proved has stored are checked: those of each position must follow from
+    those of its successors. The checker has its own reading of the rules and works in whole numbers; docs/proof.md
+    says what that proves. A whole game is also checked to end with probability 1, whatever is played.
+
     The exit status is 1 if anything is wrong.
 
     Example: madn verify two --deep --sample 10000
     """
-    if sample is not None and not deep:
-        raise click.UsageError("--sample needs --deep: it limits how many positions are recomputed")
+    if sample is not None and not deep and not proof:
+        raise click.UsageError("--sample needs --deep or --proof: it limits how many positions are looked at")
+    if component is not None and (not proof or sample is not None):
+        raise click.UsageError("--component goes with --proof, and not with --sample")
     from madn.store import verify_database
 
+    if proof:
+        from madn.database import open_database
+
+        with open_database(db) as database:
+            database.check_bounds()
     with ProgressBar("verifying") as bar:
         report = verify_database(db, deep, sample, seed, bar)
     facts = attributes(report, "ok blocks positions recomputed residual residual_board damaged")
-    show(as_json, facts | {"residual_board": report.residual_board and str(report.residual_board)}, _table(report))
-    if not report.ok:
+    facts |= {"residual_board": report.residual_board and str(report.residual_board)}
+    text, checked = _table(report), None
+    if proof and report.ok:
+        from madn.proof import check_proof
+
+        with ProgressBar("checking") as bar:
+            checked = check_proof(db, sample, seed, component, progress=bar)
+        proved = attributes(checked, "ok positions failures width width_board decisions proved_best unending")
+        facts |= proved | {"width_board": str(checked.width_board), "failed": list(map(str, checked.failed))}
+        text = f"{text}\n\nProof:\n{_proof_table(checked)}"
+    show(as_json, facts, text)
+    if not report.ok or (checked is not None and not checked.ok):
         raise click.exceptions.Exit(DAMAGED)
+
+
+def _proof_table(report: "ProofReport") -> str:
+    rows = [
+        ("positions", f"{report.positions:,}"),
+        ("failures", f"{report.failures:,}" if report.failures else "none"),
+        ("widest", f"{report.width:.2g}  {report.width_board}"),
+    ]
+    if report.decisions:
+        share = 100 * report.proved_best / report.decisions
+        rows.append(("best moves", f"{report.proved_best:,} of {report.decisions:,} decisions proved, {share:.4f} %"))
+    if report.unending is not None:
+        ending = f"not proved from {report.unending:,} positions" if report.unending else "proved"
+        rows.append(("game ends", f"{ending}, whatever is played"))
+    lines = [f"{board}: its bounds do not follow from its successors'" for board in report.failed[:SHOWN]]
+    return "\n".join([columns(rows), *lines])
 
 
 def _table(report: "Report") -> str:

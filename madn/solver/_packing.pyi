@@ -21,15 +21,29 @@ class Tiles:
         R: NDArray[Any],
         start: NDArray[np.int64],
         first: int,
-        out: NDArray[Any],
+        out: NDArray[np.uint8],
     ) -> int: ...
     def unpack(
         self,
         strip: int,
-        packed: NDArray[Any],
-        L: NDArray[Any] | None,
-        R: NDArray[Any] | None,
+        packed: NDArray[np.uint8],
+        L: NDArray[Any],
+        R: NDArray[Any],
         start: NDArray[np.int64],
         first: int,
         last: int,
     ) -> int: ...
+    def unpack_half(
+        self,
+        strip: int,
+        packed: NDArray[np.uint8],
+        matrix: NDArray[Any],
+        start: NDArray[np.int64],
+        first: int,
+        last: int,
+    ) -> int: ...
+
+PAD: int
+STORED_BYTES: dict[np.dtype[Any], int]
+
+def round_values(values: NDArray[Any], threads: int) -> None: ...

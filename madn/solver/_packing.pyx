@@ -1,13 +1,16 @@
 """Strips of a component on disk: only positions, tile after tile, without the slots where both stand on one square.
 
-A tile is a class of rows against a class of columns: the values of L, row after row, then those of R, then one value
-that means nothing (the loops write a value first and then see whether it was a position).
+A tile is a class of rows against a class of columns, and has two halves: the values of R, row after row, then those
+of L; after each half come PAD bytes of zeros (the loops write a value first and then see whether it was a position).
+Floats are stored as they are. Fixed-point numbers are rounded to multiples of 2^-24 and take three bytes:
+`round_values` does the same to values in memory, so that it does not matter whether they were on disk.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from madn._machine cimport checked_threads
 
@@ -16,6 +19,54 @@ from madn.ranges import check_ascending
 ctypedef fused value_t:
     int32_t
     double
+
+cdef enum:
+    PAD_BYTES = 8
+    DROPPED = 5          # bits of a fixed-point number that are not stored
+    LARGEST = (1 << 23) - 1
+
+PAD = PAD_BYTES
+STORED_BYTES = {np.dtype(np.int32): 3, np.dtype(np.float64): 8}
+
+
+cdef inline int32_t rounded(int32_t value) noexcept nogil:
+    """A fixed-point number as a multiple of 2^-24: the nearest, of two the one further from 0, as for its negative.
+
+    Certainty itself, which no position of an open game has, is one step too large.
+    """
+    cdef int32_t steps = (value + (1 << (DROPPED - 1)) - (value <= 0)) >> DROPPED
+    return max(-LARGEST, min(<int32_t>LARGEST, steps))
+
+
+cdef inline void put(uint8_t* to, value_t value) noexcept nogil:
+    """Store a value; what comes after it may change."""
+    cdef int32_t steps
+    if value_t is double:
+        memcpy(to, &value, 8)
+    else:
+        steps = rounded(value)
+        memcpy(to, &steps, 4)          # the fourth byte is the first of the next value
+
+
+cdef inline value_t get(const uint8_t* place, value_t like) noexcept nogil:
+    """A value that was stored; reads four bytes."""
+    cdef int32_t steps
+    cdef value_t value
+    if value_t is double:
+        memcpy(&value, place, 8)
+        return value
+    memcpy(&steps, place, 4)
+    return (<int32_t>(<uint32_t>steps << 8) >> 8) * (1 << DROPPED)
+
+
+def round_values(value_t[::1] values not None, int threads):
+    """Round fixed-point numbers as they are stored; floats stay."""
+    cdef int64_t i
+    threads = checked_threads(threads)
+    if value_t is double:
+        return
+    for i in prange(values.shape[0], nogil=True, num_threads=threads, schedule="static"):
+        values[i] = rounded(values[i]) * (1 << DROPPED)
 
 
 cdef class Tiles:
@@ -48,44 +99,53 @@ cdef class Tiles:
         self.counts.flags.writeable = False
 
     def pack(self, int strip, const value_t[::1] L not None, const value_t[::1] R not None,
-             const int64_t[::1] start not None, int first, value_t[::1] out not None):
-        """Write the tiles of a strip from column class `first` on to `out`; return their length.
+             const int64_t[::1] start not None, int first, uint8_t[::1] out not None):
+        """Write the tiles of a strip from column class `first` on to `out`; return how many bytes they take.
 
         `start[i]` is the place of column 0 of row i of the strip in L and R.
         """
         cdef int last = <int>self.col_class.shape[0] - 1
         cdef int64_t at
         cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
-        if self.length(strip, first, last) > out.shape[0]:
-            raise ValueError(f"{out.shape[0]} values are no room for {self.length(strip, first, last)}")
+        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3)
+        if length > out.shape[0]:
+            raise ValueError(f"{out.shape[0]} bytes are no room for {length}")
         with nogil:
             at = over_tiles(self, strip, first, last, start, facing, <value_t*>&L[0], <value_t*>&R[0], &out[0], True)
         return at
 
-    def unpack(self, int strip, const value_t[::1] packed not None, value_t[::1] L, value_t[::1] R,
+    def unpack(self, int strip, const uint8_t[::1] packed not None, value_t[::1] L not None, value_t[::1] R not None,
                const int64_t[::1] start not None, int first, int last):
-        """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value.
-
-        L or R may be None: the other is all that is wanted.
-        """
-        cdef value_t* left = &L[0] if L is not None else NULL
-        cdef value_t* right = &R[0] if R is not None else NULL
-        cdef int64_t size = min(L.shape[0] if left else INT64_MAX, R.shape[0] if right else INT64_MAX), at
-        if left == NULL and right == NULL:
-            raise ValueError("there is no matrix to unpack to")
-        cdef const uint64_t* facing = self.checked(strip, start, first, last, size)
-        if self.length(strip, first, last) > packed.shape[0]:
-            raise ValueError(f"{packed.shape[0]} values instead of {self.length(strip, first, last)}")
+        """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value."""
+        cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
+        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3), at
+        if length > packed.shape[0]:
+            raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
         with nogil:
-            at = over_tiles(self, strip, first, last, start, facing, left, right, <value_t*>&packed[0], False)
+            at = over_tiles(self, strip, first, last, start, facing, &L[0], &R[0], <uint8_t*>&packed[0], False)
         return at
 
-    cdef int64_t length(self, int strip, int first, int last):
-        """How many values the tiles of these column classes take."""
+    def unpack_half(self, int strip, const uint8_t[::1] packed not None, value_t[::1] matrix not None,
+                    const int64_t[::1] start not None, int first, int last):
+        """As `unpack`, where `packed` has the halves of one matrix only, one after the other."""
+        cdef const uint64_t* facing = self.checked(strip, start, first, last, matrix.shape[0])
+        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3) // 2, at = 0
+        cdef int j, rows = <int>start.shape[0]
+        if length > packed.shape[0]:
+            raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
+        with nogil:
+            for j in range(first, last):
+                over_tile(&matrix[0], <uint8_t*>&packed[at], start, facing, self.masks, rows, self.col_class[j],
+                          self.col_class[j + 1], False)
+                at += self.positions[strip, j] * (8 if value_t is double else 3) + PAD_BYTES
+        return at
+
+    cdef int64_t length(self, int strip, int first, int last, int item):
+        """How many bytes the tiles of these column classes take."""
         cdef int j
         cdef int64_t total = 0
         for j in range(first, last):
-            total += 2 * self.positions[strip, j] + 1
+            total += 2 * (self.positions[strip, j] * item + PAD_BYTES)
         return total
 
     cdef const uint64_t* checked(self, int strip, const int64_t[::1] start, int first, int last,
@@ -120,37 +180,34 @@ cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64
 
 
 cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_t[::1] start, const uint64_t* facing,
-                        value_t* L, value_t* R, value_t* packed, bint pack) noexcept nogil:
-    """Copy the tiles of a strip to `packed`, or from there to the matrices that are not NULL; return their length."""
-    cdef value_t* matrices[2]
+                        value_t* L, value_t* R, uint8_t* packed, bint pack) noexcept nogil:
+    """Copy the tiles of a strip to `packed`, or from there to the matrices; return how many bytes they take."""
     cdef int j, k, rows = self.row_class[strip + 1] - self.row_class[strip]
     cdef int64_t at = 0
-    matrices[0], matrices[1] = L, R
     for j in range(first, last):
         for k in range(2):
-            if matrices[k] != NULL:
-                over_tile(matrices[k], packed + at, start, facing, self.masks, rows, self.col_class[j],
-                          self.col_class[j + 1], pack)
-            at += self.positions[strip, j]
-        if pack:
-            packed[at] = 0
-        at += 1
+            over_tile(L if k else R, packed + at, start, facing, self.masks, rows, self.col_class[j],
+                      self.col_class[j + 1], pack)
+            at += self.positions[strip, j] * (8 if value_t is double else 3)
+            if pack:
+                memset(packed + at, 0, PAD_BYTES)
+            at += PAD_BYTES
     return at
 
 
-cdef void over_tile(value_t* matrix, value_t* packed, const int64_t[::1] start, const uint64_t* facing,
+cdef void over_tile(value_t* matrix, uint8_t* packed, const int64_t[::1] start, const uint64_t* facing,
                     const uint64_t[::1] masks, int rows, int c0, int c1, bint pack) noexcept nogil:
-    cdef int i, b
-    cdef int64_t k = 0, at
+    cdef int i, b, item = 8 if value_t is double else 3
+    cdef int64_t at
     cdef uint64_t squares
     for i in range(rows):
         squares = facing[i]
         at = start[i]
         if pack:
             for b in range(c0, c1):
-                packed[k] = matrix[at + b]
-                k += (masks[b] & squares) == 0
+                put(packed, matrix[at + b])
+                packed += item if (masks[b] & squares) == 0 else 0
         else:
             for b in range(c0, c1):
-                matrix[at + b] = packed[k]
-                k += (masks[b] & squares) == 0
+                matrix[at + b] = get(packed, matrix[at + b])
+                packed += item if (masks[b] & squares) == 0 else 0

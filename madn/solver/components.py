@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.solver import _reorder, kernels
+from madn.solver import _packing, _reorder, kernels
 from madn.solver._sweep import Sweeper
 from madn.solver.footprint import can_stream
 from madn.solver.graph import Pair
@@ -99,6 +99,10 @@ class Component(ABC):
         """
 
     @abstractmethod
+    def settle(self) -> None:
+        """Round the values of a sweep as they are stored, whether they are or not: the same bits come out."""
+
+    @abstractmethod
     def matrices(self, both: bool) -> dict[Pair, Matrices]:
         """The solved values, as far as they are in memory: whole matrices by the finish zones of rows and columns.
 
@@ -139,7 +143,9 @@ class InMemory(Component):
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
         starts, column_exits = self.column_exits(solved, size)
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(rows, columns, self.values.start, [m.start for m in row_exits], starts, refill=False),
+            SweepTables.of(
+                rows, columns, self.values.start, [(m.start, m.start) for m in row_exits], starts, refill=False
+            ),
             self.values.L,
             self.values.R,
             [(m.L, m.R) for m in row_exits],
@@ -167,6 +173,11 @@ class InMemory(Component):
             end = max(first + 1, int(np.searchsorted(work, before + SLICE, side="right")))
             yield end, self.sweeper.run(first, end, self.threads, examine, skip_below)
             first = end
+
+    def settle(self) -> None:
+        """Round everything."""
+        for values in (self.values.L, self.values.R, self.sweeper.after_capture):
+            _packing.round_values(values, self.threads)
 
     def matrices(self, both: bool) -> dict[Pair, Matrices]:
         """The solved values with either side as rows; of the largest kind, if `both` are asked for, as they are."""

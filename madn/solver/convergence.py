@@ -47,6 +47,8 @@ class Convergence:
         while self.sweeps < MOST_SWEEPS:
             while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
                 yield from self._sweep()
+            if not self.large:
+                self.component.settle()
             self.found = None
             for end, extremes in self.component.passes(examine=True):
                 found = Found(*(Extreme(*extreme) for extreme in extremes))
@@ -63,7 +65,8 @@ class Convergence:
         """One sweep.
 
         In a component that may be streamed, values are kept only near the end, and no tile is left alone, also when it
-        is in memory: the same bits come out either way.
+        is in memory: the same bits come out either way. Values that are kept are rounded as they are stored, and so is
+        what captures lead to: the work may have to go on from what was stored.
         """
         expected = self.plan.representation.sweeps + 1
         keep = not self.large or self.change <= NEAR_THE_END * self.target
@@ -74,6 +77,8 @@ class Convergence:
             updates += computed
             yield min(0.95, (self.sweeps + float(self.work[end - 1] / self.work[-1])) / expected)
         self.sweeps, self.updates, self.change, self.kept = self.sweeps + 1, updates, change, keep
+        if self.large and keep:
+            self.component.settle()
         self.component.checkpoint(self._progress())
 
     def _progress(self) -> dict[str, Any]:

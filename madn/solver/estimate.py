@@ -2,11 +2,13 @@
 
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from madn._core import Game
+from madn.machine import OtherPrograms
 from madn.rules import Rules
 from madn.solver import tiles
 from madn.solver._thesis import run, start_values
@@ -21,30 +23,63 @@ THESIS_SAMPLE = Rules(2, 20)
 # What a streamed update and delivering a position cost, in updates of the sample: taken from runs of three and four
 # pieces from disk.
 STREAMED = 1.7
-STORING, CENSUS = 4.1, 3.4
+STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 40.0
+PROVING = 28.0  # updates of a position in directed sweeps, both ways together: three pieces
+BUSY = 0.15  # processors that other programs may use before the measurement is called disturbed
 
 
-def seconds(plan: Plan) -> float:
-    """About the time that a plan takes, without writing a database from memory."""
+@dataclass(frozen=True)
+class Speed:
+    """What was measured: the time of an update, and how many processors other programs used meanwhile.
+
+    If those were busy, it is the time that an update would have taken without them: the processor time, shared evenly.
+    """
+
+    update: float
+    others: float = 0.0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the solve will take longer than estimated, if the others go on."""
+        return self.others > BUSY
+
+
+@cache
+def measured(threads: int, method: str = "tiles") -> Speed:
+    """Solve a small game to see how fast this machine is at the moment; remembered for the rest of the process."""
+    others, wall, processor = OtherPrograms(), time.perf_counter(), time.process_time()
+    updates = _thesis_updates(threads) if method == "thesis" else _tiles_updates(threads)
+    wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    speed = Speed(wall / updates, others.processors())
+    return replace(speed, update=min(wall, processor / threads) / updates) if speed.disturbed else speed
+
+
+def seconds(plan: Plan, speed: Speed, best_moves: bool = False) -> float:
+    """About the time that a plan takes, without writing a database from memory; `best_moves` are to be stored too."""
     if plan.method == "thesis":
-        return _thesis(plan)
-    sample = replace(make_plan(SAMPLE, threads=plan.threads, tolerance=1e-6), representation=FIXED32)
-    measured = tiles.solve(sample, lambda fraction, text: None)
+        return speed.update * plan.positions * EXPECTED_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6
     sweeps = (5 - 0.93 * math.log10(plan.tolerance)) * (1.22 if plan.rules.pieces > 3 else 1.0)
     total = 0.0
     for pair in plan.pairs:
         each = sweeps * (STREAMED if pair in plan.streamed else plan.representation.cost)
+        if plan.proved:
+            each += PROVING * plan.representation.cost
         if plan.scratch is not None:
-            each += STORING + (CENSUS if plan.census else 0.0)
+            each += STORING + (CENSUS if plan.census else 0.0) + (BEST_MOVES if best_moves else 0.0)
         total += component_positions(plan.rules, *pair) * each
-    return total * measured.seconds / measured.updates
+    return total * speed.update
 
 
-def _thesis(plan: Plan) -> float:
+def _tiles_updates(threads: int) -> int:
+    """Solve the sample; how many updates that takes."""
+    sample = replace(make_plan(SAMPLE, threads=threads, tolerance=1e-6), representation=FIXED32)
+    return tiles.solve(sample, lambda fraction, text: None).updates
+
+
+def _thesis_updates(threads: int) -> int:
+    """Sweep the thesis' sample once; how many updates that takes."""
     game = Game(THESIS_SAMPLE)
     values = np.empty(game.positions)
     start_values(game, values, 0.5)
-    began = time.perf_counter()
-    run(game, values, 0, game.positions, plan.threads, True)
-    each = (time.perf_counter() - began) / game.positions
-    return each * plan.positions * EXPECTED_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6
+    run(game, values, 0, game.positions, threads, True)
+    return game.positions

@@ -49,21 +49,53 @@ def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
     return out
 
 
-def scratch_bytes(rules: Rules, pairs: list[Pair], streamed: Collection[Pair], item: int) -> int:
-    """The most that the files of a solve take at any time, when values go as soon as nothing needs them."""
-    live: dict[Pair, int] = {}
-    peak = 0
-    for pair in pairs:
-        size = component_positions(rules, *pair) * item
+def disk_peak(
+    rules: Rules,
+    pairs: list[Pair],
+    streamed: Collection[Pair],
+    *,
+    item: int,
+    stored: int,
+    database: float,
+    census: bool = False,
+) -> int:
+    """The most that a solve takes on disk at any time: its files, and a database of so many bytes a position.
+
+    A value takes `item` bytes in memory and in checkpoints, `stored` bytes once it is solved. Values go as soon as
+    nothing needs them.
+    """
+    files: dict[Pair, int] = {}
+    written = peak = 0.0
+    late = [pair for pair in pairs if delivered_late(rules, pair, census)]
+
+    def more(size: float = 0) -> None:
+        nonlocal peak
+        peak = max(peak, sum(files.values()) + written + size)
+
+    for number, pair in enumerate(pairs, 1):
+        size = component_positions(rules, *pair) * stored
         if pair in streamed:  # two checkpoints, or strips and one; not mirrored, the strips are written in two ways
             checkpoint = _after_capture(rules, *pair) * item
-            strips = size * (1 if pair[0] == pair[1] else 2)
-            peak = max(peak, sum(live.values()) + checkpoint + max(checkpoint, strips))
-        live[pair] = size
-        peak = max(peak, sum(live.values()))
-        waiting = pairs[pairs.index(pair) + 1 :]
-        live = {kept: size for kept, size in live.items() if users(rules, kept, waiting)}
-    return peak + (1 << 26)  # figures, and one value more for each tile
+            more(checkpoint + max(checkpoint, size * (1 if pair[0] == pair[1] else 2)))
+        files[pair] = size
+        if pair not in late:
+            written += component_positions(rules, *pair) * database
+        more()
+        waiting = pairs[number:]
+        files = {kept: size for kept, size in files.items() if kept in late or users(rules, kept, waiting)}
+    for pair in reversed(late):
+        written += component_positions(rules, *pair) * database
+        more()
+        del files[pair]
+    return int(peak) + (1 << 26)  # figures, and the ends of tiles
+
+
+def delivered_late(rules: Rules, pair: Pair, census: bool) -> bool:
+    """Whether a component is delivered when all are solved: one whose values are there until then anyway.
+
+    For a census it is delivered at once: that needs the values that its moves lead to.
+    """
+    return not census and can_stream(rules, *pair)
 
 
 def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
@@ -73,6 +105,23 @@ def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
         results = 0 if f == g == 0 else 2 * side_size(rules, f) * side_size(rules, g)
         peak = max(peak, kept + _solving(rules, f, g) + results)
         kept += results if f in (0, g) else 2 * results
+    return peak
+
+
+def memory_proved(rules: Rules, pairs: list[Pair]) -> int:
+    """As `memory_in_one`, with lower and upper values of everything beside the solved ones.
+
+    Bounds are found in whole matrices, also where both sides are alike, and beside them is four times what captures
+    lead to: as solved, as begun with, as the sweep leaves it, and in the solver.
+    """
+    kept = peak = 0
+    for f, g in pairs:
+        whole = 2 * side_size(rules, f) * side_size(rules, g)
+        boxed = sum(class_sizes(rules, rules.pieces - f.bit_count(), boxed=True))
+        results = 0 if f == g == 0 else whole
+        sweeps = whole * (1 if f == g else 2) + 4 * 2 * boxed * side_size(rules, g)
+        peak = max(peak, kept + _solving(rules, f, g) + 3 * results + sweeps)
+        kept += 3 * (results if f in (0, g) else 2 * results)
     return peak
 
 
@@ -168,8 +217,13 @@ def _slabs(rules: Rules, f: int, g: int) -> int:
 
 
 def _row_windows(rules: Rules) -> int:
-    """Rows of the components with one piece finished that pass through memory beside the one with none."""
+    """Rows of the components with one piece finished that pass through memory beside the one with none.
+
+    A roll leads from so many squares before the finish square, so of each component R has a few classes, and L, which
+    only a 6 leads to, one; each has one more, for the next strip.
+    """
     columns = class_sizes(rules, rules.pieces)
     rows = class_sizes(rules, rules.pieces - 1)
     room = max(size * sum(columns[i:]) for i, size in enumerate(rows))
-    return len(exits(rules, 0)) * (2 * SLOTS * room + _packed(rules, room))
+    squares = range(min(rules.pieces, DIE))
+    return sum(room * (max(DIE - 1 - square, 0) + 1 + 2) for square in squares)

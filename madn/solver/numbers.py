@@ -24,14 +24,15 @@ def aligned_zeros(size: int, dtype: Any) -> Values:
 class Representation:
     """A value is a winning probability less one half, counted in steps of `1 / unit`.
 
-    `half` is one half in these steps. `finest` is the smallest residual that can be reached. Moves whose values differ
-    by no more than `tie` steps are equal. `shift` is added to values that leave the solver: fixed-point numbers stay as
-    they are, floats become probabilities. `sweeps` and `cost` serve estimates only: the sweeps that a component takes,
-    and the time of an update.
+    A solved value takes `stored` bytes on disk. `half` is one half in these steps. `finest` is the smallest residual
+    that can be reached. Moves whose values differ by no more than `tie` steps are equal. `shift` is added to values
+    that leave the solver: fixed-point numbers stay as they are, floats become probabilities. `sweeps` and `cost` serve
+    estimates only: the sweeps that a component takes, and the time of an update.
     """
 
     name: str
     dtype: Any
+    stored: int
     half: float
     finest: float
     tie: float
@@ -62,6 +63,8 @@ class Representation:
         return np.full(size, self.shift + (self.half if own else -self.half), self.dtype)
 
 
-# Six fixed32 values add up inside 32 bits.
-FIXED32 = Representation("fixed32", np.int32, 1 << 28, finest=1e-8, tie=1.0, shift=0.0, sweeps=12, cost=0.8)
-FLOAT64 = Representation("float64", np.float64, 0.5, finest=1e-15, tie=1e-12, shift=0.5, sweeps=22, cost=1.25)
+# Six fixed32 values add up inside 32 bits. Solved ones are multiples of 32 steps (`_packing.pyx`).
+FIXED32 = Representation("fixed32", np.int32, 3, 1 << 28, finest=2e-7, tie=1.0, shift=0.0, sweeps=12, cost=0.8)
+# Whole numbers in 64-bit floats, for bounds: sums of six are exact.
+STEPS48 = Representation("steps48", np.float64, 8, 1 << 47, finest=1e-14, tie=1.0, shift=0.0, sweeps=22, cost=1.25)
+FLOAT64 = Representation("float64", np.float64, 8, 0.5, finest=1e-15, tie=1e-12, shift=0.5, sweeps=22, cost=1.25)

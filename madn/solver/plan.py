@@ -11,10 +11,11 @@ from madn.ranges import MOST_BYTES, checked_float, checked_int
 from madn.rules import Rules
 from madn.solver.footprint import (
     component_positions,
+    disk_peak,
     memory_by_parts,
     memory_in_one,
+    memory_proved,
     memory_to_hand_over,
-    scratch_bytes,
 )
 from madn.solver.graph import Pair, components
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
@@ -24,8 +25,12 @@ METHODS = ("tiles", "thesis")
 MOST_PIECES = 4
 SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
+PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
+MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
+HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
+HUGE_BITS, ALL_BITS = 16, "full"
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 
@@ -33,11 +38,15 @@ BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 class Plan:
     """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its database takes.
 
+    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that they and the database take together.
+
     `bits` is set if values are rounded to so many when they are stored.
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
-    it from the directory `scratch`, which takes `scratch_bytes`. `board` is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones.
+    it from the directory `scratch`; it was named by the user or `scratch_chosen`. `board`
+    is set if only what it can lead to is solved.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `proved`,
+    each position gets a lower and an upper value too.
     """
 
     rules: Rules
@@ -55,10 +64,13 @@ class Plan:
     streamed: frozenset[Pair] = frozenset()
     scratch: str | None = None
     scratch_bytes: int = 0
+    peak_bytes: int = 0
+    scratch_chosen: bool = False
     resume: bool = False
     board: str | None = None
     census: bool = False
     bits: int | None = None
+    proved: bool = False
 
     def task(self) -> dict[str, Any]:
         """All that the values depend on."""
@@ -80,11 +92,16 @@ class Plan:
             for allowed in (self.memory_limit, None):
                 check_memory("this solve", self.memory_bytes, allowed)
         except ResourceError as error:
-            if self.scratch is not None or self.method == "thesis":
+            if self.scratch is not None or self.proved or self.method == "thesis":
                 raise
             least = make_plan(self.rules, tolerance=self.tolerance, board=self.board, memory=1, scratch=".")
             needs = f"{amount(least.memory_bytes)} and at most {amount(least.scratch_bytes)} of disk"
             raise ResourceError(f"{error}; with --scratch DIR it needs {needs}") from None
+
+
+def allowed_memory(limit: int | None) -> int:
+    """The bytes that a solve may take: what it was told, or what is free."""
+    return limit or available_memory() or sys.maxsize
 
 
 def make_plan(
@@ -98,15 +115,18 @@ def make_plan(
     scratch: str | None = None,
     resume: bool = False,
     census: bool = False,
-    bits: int | None = None,
+    bits: int | str | None = None,
+    proved: bool = False,
 ) -> Plan:
     """Work out what solving a game takes; nothing is allocated.
 
     `tolerance` is the residual to reach: the largest |V - T(V)| over all positions. By default it is 1e-15 for games
-    of up to 20 million positions and 1e-6 above. Tolerances of 1e-8 and more are kept as 32-bit fixed-point numbers in
+    of up to 20 million positions and 1e-6 above. Tolerances of 2e-7 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` needs it too.
+    memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
+    positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
+    With `proved`, bounds of every value are found, in memory, and stored whole.
     """
     if rules.pieces > MOST_PIECES:
         raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
@@ -116,7 +136,7 @@ def make_plan(
         threads = checked_int("threads", threads, 1, MAX_THREADS, PlanError)
     if memory is not None:
         memory = checked_int("memory", memory, 1, MOST_BYTES, PlanError)
-    if bits is not None:
+    if bits is not None and not (isinstance(bits, str) and bits == ALL_BITS):
         bits = checked_int("bits", bits, MIN_BITS, MAX_BITS, PlanError)
     if method == "thesis" and (board is not None or scratch is not None):
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
@@ -124,6 +144,8 @@ def make_plan(
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
     if census and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
+    if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
+        raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
@@ -131,22 +153,34 @@ def make_plan(
     pairs = components(rules, (own >> rules.squares, other >> rules.squares))
     positions = sum(count for _, count in Zones(rules).ranges(pairs)) if start else rules.positions
     small = positions <= SMALL_GAME
+    if bits is None and positions >= HUGE_GAME and not proved:
+        bits = HUGE_BITS
+    rounded = bits if isinstance(bits, int) else None
     if tolerance is None:
         tolerance = SMALL_TOLERANCE if small else LARGE_TOLERANCE
     tolerance = checked_float("tolerance", tolerance, FLOAT64.finest, 1, PlanError)
     fixed = method == "tiles" and not small and tolerance >= FIXED32.finest
     representation = FIXED32 if fixed else FLOAT64
+    if proved and tolerance > (most := PROVABLE[representation.name]):
+        raise PlanError(f"to prove bounds, this game is solved to {most:g} or finer, not {tolerance:g}")
     item = representation.itemsize
     threads = threads or usable_threads()
     streamed: frozenset[Pair] = frozenset()
     if method == "thesis":
         needed = positions * FLOAT64.itemsize
     elif scratch is None:
-        needed = memory_in_one(rules, pairs) * item
+        needed = (memory_proved if proved else memory_in_one)(rules, pairs) * item
     else:
-        limit = memory or available_memory() or sys.maxsize
-        needed, streamed = memory_by_parts(rules, pairs, (limit - BASE_MEMORY) // item)
+        needed, streamed = memory_by_parts(rules, pairs, (allowed_memory(memory) - BASE_MEMORY) // item)
         needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
+    each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
+    database = int(positions * each) + (1 << 20)
+    scratch_bytes, peak_bytes = 0, database
+    if scratch is not None:
+        scratch_bytes, peak_bytes = (
+            disk_peak(rules, pairs, streamed, item=item, stored=representation.stored, database=each, census=census)
+            for each in (0, database / positions)
+        )
     return Plan(
         rules=rules,
         method=method,
@@ -158,13 +192,15 @@ def make_plan(
         components=len(pairs),
         largest_component=max(component_positions(rules, f, g) for f, g in pairs),
         memory_bytes=needed + BASE_MEMORY,
-        disk_bytes=int(positions * (item if bits is None else bits / 8) * STORED[bits is None]) + (1 << 20),
+        disk_bytes=database,
         pairs=tuple(pairs),
         streamed=streamed,
         scratch=scratch,
-        scratch_bytes=0 if scratch is None else scratch_bytes(rules, pairs, streamed, item),
+        scratch_bytes=scratch_bytes,
+        peak_bytes=peak_bytes,
         resume=resume,
         board=board,
         census=census,
-        bits=bits,
+        bits=rounded,
+        proved=proved,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from madn.solver import _reorder
 from madn.solver.numbers import Values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile
+from madn.solver.strips import LEFT, RIGHT, StripFile
 
 
 class WholeRows:
@@ -41,7 +41,7 @@ class WholeRows:
         for done in [self.pool.submit(job, part, number, first, L, R) for job, part in jobs]:
             done.result()
         if number + 1 < len(self.side.class_start) - 1:
-            self.pool.submit(self._announce, number + 1)
+            self.pool.submit(self._announce, number + 1, R is not None)
 
     def _parts(self, number: int) -> tuple[range, range]:
         """The classes of columns that the file has with a class of rows, and the strips that have it as columns."""
@@ -50,17 +50,20 @@ class WholeRows:
             return none, range(tiling.strips)
         return range(tiling.first_class(number), tiling.classes), range(number) if tiling.mirrored else none
 
-    def _announce(self, number: int) -> None:
+    def _announce(self, number: int, both: bool) -> None:
         kept, transposed = self._parts(number)
         if kept:
-            self.file.announce(number, kept)
+            self.file.announce(number, kept, None if both else LEFT)
         for strip in transposed:
-            self.file.announce(strip, range(number, number + 1))
+            self.file.announce(strip, range(number, number + 1), None if both else RIGHT)
 
     def _load_kept(self, classes: range, number: int, first: int, L: Values, R: Values | None) -> None:
         start = first + np.arange(self.size(number), dtype=np.int64) * self.others.size
-        packed = self.file.read(number, classes)
-        self.file.tiling.tiles.unpack(number, packed, L, R, start, classes.start, classes.stop)
+        tiles, classes_kept = self.file.tiling.tiles, (classes.start, classes.stop)
+        if R is None:
+            tiles.unpack_half(number, self.file.read(number, classes, LEFT), L, start, *classes_kept)
+        else:
+            tiles.unpack(number, self.file.read(number, classes), L, R, start, *classes_kept)
 
     def _load_transposed(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
         """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
@@ -73,18 +76,20 @@ class WholeRows:
             height = end - begin
             if height * width == 0:
                 continue
-            left, right = self._space(height * width, R is not None)
+            left, right = self._space(height * width)
             start = np.arange(height, dtype=np.int64) * width - column
-            tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
-            _reorder.transpose(right, height, width, L, first + begin, self.others.size)
-            if R is not None and left is not None:
+            if R is None:
+                tiling.tiles.unpack_half(strip, self.file.read(strip, kept, RIGHT), right, start, number, number + 1)
+            else:
+                tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
                 _reorder.transpose(left, height, width, R, first + begin, self.others.size)
+            _reorder.transpose(right, height, width, L, first + begin, self.others.size)
 
-    def _space(self, size: int, both: bool) -> tuple[Values | None, Values]:
+    def _space(self, size: int) -> tuple[Values, Values]:
         """Room for a tile, for this thread alone."""
         if len(getattr(self._own, "right", ())) < size:
             self._own.left, self._own.right = (np.empty(size, self.file.dtype) for _ in range(2))
-        return (self._own.left if both else None), self._own.right
+        return self._own.left, self._own.right
 
 
 def _cut(whole: range) -> list[range]:

@@ -29,7 +29,7 @@ from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling
 
-FORMAT = 5
+FORMAT = 6
 TASK = "plan.json"
 PART = "plan.json-part"  # of a plan that was being written
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+|plan\.json-part")
@@ -50,7 +50,7 @@ def scratch_directory(plan: Plan, databases: Mapping[str, Any] | None = None, co
     """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails.
 
     `databases` is what the results are stored in: work that was begun goes on only to the same. `command` is what a
-    person types to solve the same from the beginning.
+    person types to go on with it.
     """
     assert plan.scratch is not None
     directory = Path(plan.scratch)
@@ -78,6 +78,7 @@ class Scratch:
         self.pairs = plan.pairs
         self.sides = {f: Side(plan.rules, f) for pair in self.pairs for f in pair}
         self._tilings: dict[Pair, Tiling] = {}
+        self._solved: set[Pair] = set()
         self._delivered: set[Pair] = set()
         self.finished: Any = None  # what `finish` noted in an earlier run
         work = {"for": plan.board, "census": plan.census, **databases, **plan.task()}
@@ -94,7 +95,7 @@ class Scratch:
         if earlier is None or (found == [TASK] and "finished" not in earlier):
             write_figures(self.directory / TASK, "", self._plan)
             return
-        again = f"`{earlier['command']} --resume` goes on with it, " if earlier["command"] else ""
+        again = f"`{earlier['command']}` goes on with it, " if earlier["command"] else ""
         advice = f"{again}and to start anew remove that directory"
         for name, value in _flat(self._plan["work"]).items():
             there = _flat(earlier["work"]).get(name)
@@ -143,15 +144,24 @@ class Scratch:
         """Note that a component was delivered; remove the values that nothing needs any more."""
         write_figures(self.path(pair, "stored"), self.task, counted)
         self._delivered.add(pair)
-        for other in self.pairs:
-            if self._delivered.issuperset([other, *users(self.plan.rules, other, self.pairs)]):
+        self._discard()
+
+    def _discard(self) -> None:
+        """Remove the values of components that were delivered and that nothing leads to any more.
+
+        A component that is solved needs them no longer, unless its moves are compared when it is delivered.
+        """
+        settled = self._delivered if self.plan.census else self._solved
+        for other in self._delivered:
+            if settled.issuperset(users(self.plan.rules, other, self.pairs)):
                 self.path(other, "values").unlink(missing_ok=True)
 
     def mend(self, delivered: Callable[[Pair], bool]) -> None:
         """Find what is missing of work that was begun, and forget that it was done.
 
-        What was delivered to a database that has lost it is delivered again. To solve and to deliver a component takes
-        the values of those that its moves lead to: where they are gone, those are solved again.
+        What was delivered to a database that has lost it is delivered again. To solve a component, and to deliver it if
+        its moves are compared, takes the values of those that its moves lead to: where they are gone, those are solved
+        again.
         """
         needed: set[Pair] = set()
         for pair in reversed(self.pairs):  # the components that one needs come before it
@@ -163,9 +173,11 @@ class Scratch:
             if solved and (pair in needed or not stored) and not self.path(pair, "values").exists():
                 self.path(pair, "done").unlink()
                 solved = False
+            if solved:
+                self._solved.add(pair)
             if stored:
                 self._delivered.add(pair)
-            if not solved or not stored:
+            if not solved or (self.plan.census and not stored):
                 (f, g), rules = pair, self.plan.rules
                 needed |= {self.pair_of(x, g) for x in exits(rules, f)} | {self.pair_of(x, f) for x in exits(rules, g)}
 
@@ -173,7 +185,9 @@ class Scratch:
         """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
         if pair not in self._tilings:
             f, g = pair
-            self._tilings[pair] = Tiling(self.sides[g], self.sides[f], self.plan.threads)
+            self._tilings[pair] = Tiling(
+                self.sides[g], self.sides[f], self.plan.representation.dtype, self.plan.threads
+            )
         return self._tilings[pair]
 
     def open(self, pair: Pair) -> StripFile:
@@ -181,7 +195,7 @@ class Scratch:
         path, figures = self.path(pair, "values"), self.done(pair)
         if figures is None:
             raise damaged(path, f"its figures, {self.path(pair, 'done').name}, are missing")
-        return StripFile(path, self.tiling(pair), self.plan.representation.dtype, figures["sums"])
+        return StripFile(path, self.tiling(pair), figures["sums"])
 
     def save(self, pair: Pair, component: Component, solved: Solved, figures: dict[str, Any]) -> None:
         """Write a solved component; it counts as solved once its figures are there."""
@@ -191,13 +205,15 @@ class Scratch:
                 raise damaged(self.path(pair, "state"), "missing")
             sums = state["sums"]
         else:
-            with StripFile(self.path(pair, "values"), self.tiling(pair), self.plan.representation.dtype) as file:
+            with StripFile(self.path(pair, "values"), self.tiling(pair)) as file:
                 component.store(file, solved)
                 file.flush()
                 sums = file.sums_text()
         write_figures(self.path(pair, "done"), self.task, {"figures": figures, "sums": sums})
         for suffix in ("state", "work", "captures0", "captures1"):
             self.path(pair, suffix).unlink(missing_ok=True)
+        self._solved.add(pair)
+        self._discard()
 
     def _in_place(self, pair: Pair) -> bool:
         """Whether a component is solved in the file where it stays: a streamed one whose sides are alike."""

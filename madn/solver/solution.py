@@ -11,6 +11,7 @@ from madn.board import Board
 from madn.errors import MadnError
 from madn.rules import DIE, Rules
 from madn.solver import _reorder
+from madn.solver.bounds import Bounds, Proof
 from madn.solver.census import Census
 from madn.solver.components import Solved
 from madn.solver.numbers import Representation
@@ -103,8 +104,10 @@ class Solution(Extremes):
     seconds: float
     win: float
     start: float | None
-    values: "ListedValues | MatrixValues | None" = None
+    values: "ListedValues | MatrixValues | MiddleValues | None" = None
     census: Census | None = None
+    bounds: "BoundValues | None" = None
+    proofs: tuple[Proof, ...] = ()
 
     @property
     def rules(self) -> Rules:
@@ -113,14 +116,24 @@ class Solution(Extremes):
 
     @property
     def representation(self) -> str:
-        """How `read` gives values: 'fixed32' (0.5 + v / 2**29) or 'float64'."""
-        return self.plan.representation.name
+        """How `read` gives values: 'fixed32' (0.5 + v / 2**29) or 'float64'; 'proved32', 'proved64' with bounds."""
+        name = self.plan.representation.name
+        return name if self.bounds is None else {"fixed32": "proved32", "float64": "proved64"}[name]
 
     def read(self, first: int, out: NDArray[Any]) -> None:
-        """Fill `out` with the values of IDs first, first + 1, …: int32 for 'fixed32', probabilities for 'float64'."""
+        """Fill `out` with the values of IDs first, first + 1, …: int32 for 'fixed32', probabilities for 'float64'.
+
+        An array with the fields `value`, `lower` and `upper` gets the bounds too.
+        """
         if self.values is None:
             raise MadnError("the values of a solve from disk go to the receiver of the solve, and are not kept")
-        self.values.read(first, out)
+        if self.bounds is None or out.dtype.names is None:
+            self.values.read(first, out)
+            return
+        values = np.empty(len(out), self.plan.representation.dtype)
+        self.values.read(first, values)
+        out["value"] = values
+        self.bounds.read(first, out)
 
     def ranges(self) -> list[tuple[int, int]]:
         """The IDs that were solved, as (first, count), ascending."""
@@ -141,8 +154,16 @@ class ListedValues:
 class MatrixValues:
     """Values kept as matrices, read in the thesis' numbering."""
 
-    def __init__(self, rules: Rules, representation: Representation, sides: dict[int, Side], solved: Solved) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        representation: Representation,
+        sides: dict[int, Side],
+        solved: Solved,
+        exchanged: Solved | None = None,
+    ) -> None:
         self.rules, self.representation, self.sides, self.solved = rules, representation, sides, solved
+        self.exchanged = solved if exchanged is None else exchanged  # where what is missing is, in the other's view
         self.zones = Zones(rules)
 
     def read(self, first: int, out: NDArray[Any]) -> None:
@@ -169,7 +190,7 @@ class MatrixValues:
             return
         rows, columns = self.sides[run.own], self.sides[run.other]
         here = self.solved.get((run.own, run.other))
-        there = self.solved[run.other, run.own] if here is None else here
+        there = self.exchanged[run.other, run.own] if here is None else here
         from_column = np.full(rows.size, columns.size, np.int32) if here is None else here.first
         _reorder.copy_rows(
             there.L,
@@ -186,3 +207,43 @@ class MatrixValues:
             out,
             self.representation.shift,
         )
+
+
+class BoundValues:
+    """Proved bounds kept as matrices, read in the thesis' numbering, in steps of 2**-29 less one half, or of 2**-48."""
+
+    def __init__(self, plan: Plan, sides: dict[int, Side], bounds: Bounds) -> None:
+        self.steps = bounds.steps
+        self.lower = MatrixValues(plan.rules, self.steps, sides, bounds.lower, bounds.upper)
+        self.upper = MatrixValues(plan.rules, self.steps, sides, bounds.upper, bounds.lower)
+        self.shift = self.steps.half if plan.representation.shift else 0  # floats leave the solver as probabilities
+
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """Fill the fields `lower` and `upper` of `out` with the bounds of the IDs from `first` on."""
+        values = np.empty(len(out), self.steps.dtype)
+        for layer, name in ((self.lower, "lower"), (self.upper, "upper")):
+            layer.read(first, values)
+            out[name] = values + self.shift
+
+    def interval(self, board: Board) -> tuple[float, float]:
+        """The bounds of the winning probability of one position."""
+        return self.lower.win(board), self.upper.win(board)
+
+
+class MiddleValues:
+    """The middles of proved bounds, in whole steps."""
+
+    def __init__(self, bounds: BoundValues) -> None:
+        self.bounds = bounds
+
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """Fill `out` with the values of the IDs from `first` on."""
+        both = np.empty(len(out), [("lower", out.dtype), ("upper", out.dtype)])
+        self.bounds.read(first, both)
+        out[:] = (both["lower"] + both["upper"]) >> 1
+
+    def win(self, board: Board) -> float:
+        """The winning probability of one position."""
+        value = self.bounds.steps.zeros(1)
+        self.read(self.bounds.lower.zones.game.rank(*board.masks), value)
+        return self.bounds.steps.probability(float(value[0]))

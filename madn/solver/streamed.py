@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from madn.machine import flush
 from madn.rules import DIE
-from madn.solver import kernels
+from madn.solver import _packing, kernels
 from madn.solver.components import Component, InMemory, Matrices, Solved, whole_exit
 from madn.solver.figures import damaged, read_figures, write_figures, writing_to
 from madn.solver.footprint import SLOTS
@@ -30,32 +30,55 @@ from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Tiling, checksum, slot_starts
-from madn.solver.tables import LANES, SweepTables, exits_of_a_six
+from madn.solver.strips import LEFT, RIGHT, StripFile, Tiling, checksum, slot_starts
+from madn.solver.tables import LANES, SweepTables, exits_of_a_six, options_of_a_six
 
 
 class RowWindow:
     """The values that the row player's moves into one further finish zone lead to, as far as a strip can reach.
 
-    The file has that zone's states as rows: those of the strip's own pips are needed, and of up to six less.
+    The file has that zone's states as rows: those with a few pips less than the strip are needed, other ones after a 6
+    (matrix L) than otherwise (R). So each matrix has a window of its own, with one class more, for the next strip.
     """
 
-    def __init__(self, file: StripFile) -> None:
+    def __init__(self, file: StripFile, rows: Side) -> None:
         self.file, self.tiling = file, file.tiling
+        zone = self.tiling.rows
+        there = rows.moves.kind == 1 + rows.moves.exits.index(zone.finish)
+        pips = np.repeat(rows.pips, np.diff(rows.moves.first[::DIE]))
+        less = np.where(there, pips - zone.pips[np.where(there, rows.moves.row, 0)], 0)
+        sixes = options_of_a_six(rows)
         first = self.tiling.columns.class_start[: self.tiling.strips]
-        self.start, room = slot_starts(self.tiling.rows, self.tiling.columns, first, SLOTS)
-        self.L, self.R = (np.zeros(SLOTS * room + LANES, file.dtype) for _ in range(2))
+        self.halves = []  # (LEFT or RIGHT, how many pips less the nearest class has, where rows begin, values)
+        for half, leads in ((LEFT, there & sixes), (RIGHT, there & ~sixes)):
+            nearest, furthest = (int(less[leads].min()), int(less[leads].max())) if leads.any() else (1, 0)
+            start, room = slot_starts(zone, self.tiling.columns, first, furthest - nearest + 2)
+            values = np.zeros((furthest - nearest + 2) * room + LANES, file.dtype)
+            self.halves.append((half, nearest, start, values))
+
+    @property
+    def starts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each row begins in L and in R."""
+        return self.halves[0][2], self.halves[1][2]
+
+    @property
+    def matrices(self) -> tuple[Values, Values]:
+        """L and R."""
+        return self.halves[0][3], self.halves[1][3]
 
     def announce(self, strip: int) -> None:
         """Say that a strip will be loaded soon."""
-        if strip < self.tiling.strips:
-            self.file.announce(strip, range(strip, self.tiling.classes))
+        for half, nearest, _, _ in self.halves:
+            if 0 <= strip - nearest < self.tiling.strips:
+                self.file.announce(strip - nearest, range(strip, self.tiling.classes), half)
 
     def load(self, strip: int) -> None:
         """Bring in what the strip needs beyond what the strip before it needed."""
-        if strip < self.tiling.strips:
-            kept = range(strip, self.tiling.classes)
-            self.tiling.unpack(strip, self.file.read(strip, kept), self.L, self.R, self.start, kept)
+        kept = range(strip, self.tiling.classes)
+        for half, nearest, start, values in self.halves:
+            number = strip - nearest
+            if 0 <= number < self.tiling.strips:
+                self.tiling.unpack_half(number, self.file.read(number, kept, half), values, start, kept)
 
 
 class ColumnWindow:
@@ -63,7 +86,7 @@ class ColumnWindow:
 
     The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
     mirrored component a strip has columns of its own pips and more, which lead to states of at most six less. Where
-    no 6 leads, only values with the other side to move are needed: the others are not unpacked, and nobody reads them.
+    no 6 leads, only values with the other side to move are needed: the others are not read.
     """
 
     def __init__(self, file: StripFile, stride: int, mirrored: bool, sixes: bool) -> None:
@@ -78,7 +101,7 @@ class ColumnWindow:
     def announce(self, strip: int) -> None:
         """Say that the columns of a strip will be loaded soon."""
         for c in self._strips(strip):
-            self.file.announce(c, range(strip, strip + 1))
+            self.file.announce(c, range(strip, strip + 1), None if self.sixes else RIGHT)
 
     def _strips(self, strip: int) -> range:
         return range(max(0, strip - DIE) if self.mirrored else 0, self.tiling.strips)
@@ -89,7 +112,10 @@ class ColumnWindow:
         start = self.start - int(self.tiling.columns.class_start[strip])
         kept = range(strip, strip + 1)
         for c in self._strips(strip):
-            self.tiling.unpack(c, self.file.read(c, kept), left if self.sixes else None, right, start, kept)
+            if self.sixes:
+                self.tiling.unpack(c, self.file.read(c, kept), left, right, start, kept)
+            else:
+                self.tiling.unpack_half(c, self.file.read(c, kept, RIGHT), right, start, kept)
 
 
 def column_windows(rows: Side, columns: Side, files: Mapping[int, StripFile]) -> list[ColumnWindow]:
@@ -155,26 +181,27 @@ class Streamed(Component):
         threads: int,
     ) -> None:
         super().__init__(rows, columns, representation, threads)
-        self.tiling = Tiling(rows, columns, threads)
+        self.tiling = Tiling(rows, columns, representation.dtype, threads)
         self.path, self.task = path, task
         self.start, room = self.tiling.starts(SLOTS)
         self.L, self.R = (representation.zeros(room + LANES) for _ in range(2))
         self.column_windows = column_windows(rows, columns, files)
-        self.row_windows = [RowWindow(files[f]) for f in rows.moves.exits] if self.mirrored else []
+        self.row_windows = [RowWindow(files[f], rows) for f in rows.moves.exits] if self.mirrored else []
         size = max(rows.size, columns.size)
-        row_exits: list[RowWindow] | list[Matrices] = self.row_windows or [
-            whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits
-        ]
-        starts = [m.start for m in row_exits], [window.start for window in self.column_windows]
+        whole = [] if self.mirrored else rows.moves.exits
+        matrices = [whole_exit(f, columns.finish, size, representation, solved) for f in whole]
+        starts = [window.starts for window in self.row_windows] + [(m.start, m.start) for m in matrices]
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(rows, columns, self.start, *starts, refill=True),
+            SweepTables.of(
+                rows, columns, self.start, starts, [window.start for window in self.column_windows], refill=True
+            ),
             self.L,
             self.R,
-            [(m.L, m.R) for m in row_exits],
+            [window.matrices for window in self.row_windows] + [(m.L, m.R) for m in matrices],
             [window.slabs[0] for window in self.column_windows],
         )
         self.file: StripFile
-        self._packed = np.empty(self.tiling.longest, representation.dtype)
+        self._packed = np.empty(self.tiling.longest, np.uint8)
         self._state: Path = path.with_suffix(".state")
         self._noted: dict[str, Any] = {}
         self._loader = ThreadPoolExecutor(1, thread_name_prefix="madn-load")
@@ -189,13 +216,17 @@ class Streamed(Component):
         """Open the file; return the state of the last checkpoint, if there is one, with everything as it was then."""
         state = self._restore()
         sums = state["sums"] if state is not None and state["kept"] else None
-        self.file = StripFile(self.path, self.tiling, self.L.dtype, sums)
+        self.file = StripFile(self.path, self.tiling, sums)
         if state is not None and state["after_capture"] is None:
             for strip in range(self.strips):
                 self._load_strip(strip)
                 self.sweeper.restore(strip)
             self.checkpoint(state)
         return state
+
+    def settle(self) -> None:
+        """The strips were rounded when they were written; what captures lead to is rounded likewise."""
+        _packing.round_values(self.sweeper.after_capture, self.threads)
 
     def close(self) -> None:
         """Wait for what is being written, and close the file; it stays."""

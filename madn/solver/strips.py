@@ -1,10 +1,10 @@
-"""Components on disk: strip after strip, each cut into tiles, only positions; every tile has a checksum."""
+"""Components on disk: strip after strip, each cut into tiles, only positions; both halves of a tile have checksums."""
 
 import os
 import threading
 import zlib
 from collections.abc import Iterable
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,16 @@ from madn.solver.sides import Side
 AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
 
 
-class Tiling:
-    """Where each tile of a component is in its file, in values; `_packing` says what a tile holds."""
+RIGHT, LEFT = 0, 1  # the halves of a tile, by the matrix they hold
 
-    def __init__(self, rows: Side, columns: Side, threads: int) -> None:
-        self.rows, self.columns = rows, columns
+Packed = NDArray[np.uint8]
+
+
+class Tiling:
+    """Where each tile of a component is in its file, in bytes; `_packing` says what a tile holds."""
+
+    def __init__(self, rows: Side, columns: Side, dtype: Any, threads: int) -> None:
+        self.rows, self.columns, self.dtype = rows, columns, np.dtype(dtype)
         self.mirrored = rows.finish == columns.finish
         self.tiles = _packing.Tiles(
             rows.facing, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
@@ -31,7 +36,7 @@ class Tiling:
         self.counts = self.tiles.counts
         self.strips, self.classes = self.counts.shape
         self.first_column = columns.class_start[[self.first_class(i) for i in range(self.strips)]]  # of each strip
-        lengths = 2 * self.counts + 1
+        lengths = 2 * (self.counts * _packing.STORED_BYTES[self.dtype] + _packing.PAD)
         if self.mirrored:
             lengths[np.tril_indices(self.strips, -1)] = 0
         self.tile = np.concatenate([np.zeros((self.strips, 1), np.int64), np.cumsum(lengths, axis=1)], axis=1)
@@ -51,23 +56,21 @@ class Tiling:
         start, room = slot_starts(self.rows, self.columns, self.first_column, slots)
         return start, slots * room
 
-    def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Values) -> Values:
+    def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Packed) -> Packed:
         """The tiles of a strip, made from its rows in L and R; `start` is that of all rows."""
         length = self.tiles.pack(strip, L, R, start[self.rows_of(strip)], self.first_class(strip), out)
         return out[:length]
 
     def unpack(
-        self,
-        strip: int,
-        packed: Values,
-        L: Values | None,
-        R: Values | None,
-        start: NDArray[np.int64],
-        classes: range | None = None,
+        self, strip: int, packed: Packed, L: Values, R: Values, start: NDArray[np.int64], classes: range | None = None
     ) -> None:
-        """The inverse of `pack`, for all classes of columns or some, for both matrices or one."""
+        """The inverse of `pack`, for all classes of columns or some; fixed-point numbers come back rounded."""
         kept = classes or range(self.first_class(strip), self.classes)
         self.tiles.unpack(strip, packed, L, R, start[self.rows_of(strip)], kept.start, kept.stop)
+
+    def unpack_half(self, strip: int, packed: Packed, matrix: Values, start: NDArray[np.int64], classes: range) -> None:
+        """As `unpack`, for the halves of tiles that hold one matrix."""
+        self.tiles.unpack_half(strip, packed, matrix, start[self.rows_of(strip)], classes.start, classes.stop)
 
     def rows_of(self, strip: int) -> slice:
         """The rows of a strip among all rows."""
@@ -77,25 +80,26 @@ class Tiling:
 class StripFile:
     """A file with the strips of a component, one after the other.
 
-    `sums` are the checksums of its tiles as text, from `sums_text`: what is read is compared with them. Without them
-    the file is made anew.
+    `sums` are the checksums of its halves of tiles as text, from `sums_text`: what is read is compared with them.
+    Without them the file is made anew.
     """
 
-    def __init__(self, path: Path, tiling: Tiling, dtype: Any, sums: str | None = None) -> None:
-        self.path, self.tiling, self.dtype = path, tiling, np.dtype(dtype)
-        edges = (tiling.strip[:-1, None] + tiling.tile) * self.dtype.itemsize
-        self._edges: list[list[int]] = edges.tolist()  # of tiles, in bytes
-        self._sums = [[0] * tiling.classes for _ in range(tiling.strips)]
+    def __init__(self, path: Path, tiling: Tiling, sums: str | None = None) -> None:
+        self.path, self.tiling, self.dtype = path, tiling, tiling.dtype
+        edges = tiling.strip[:-1, None] + tiling.tile
+        halves = np.repeat(edges, 2, axis=1)[:, :-1]
+        halves[:, 1::2] = (edges[:, :-1] + edges[:, 1:]) // 2
+        self._edges: list[list[int]] = halves.tolist()  # of halves of tiles
+        self._sums = [[0] * 2 * tiling.classes for _ in range(tiling.strips)]
         if sums is not None:
-            self._sums = np.frombuffer(bytes.fromhex(sums), ">u4").reshape(tiling.counts.shape).tolist()
+            self._sums = np.frombuffer(bytes.fromhex(sums), ">u4").reshape(tiling.strips, 2 * tiling.classes).tolist()
         try:
             self.handle = os.open(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sums is None else 0), 0o644)
         except FileNotFoundError:
             raise damaged(path, "missing") from None
-        self._own = threading.local()
 
     def sums_text(self) -> str:
-        """The checksums of all tiles that were written, in hexadecimal."""
+        """The checksums of all that was written, in hexadecimal."""
         return np.array(self._sums, ">u4").tobytes().hex()
 
     def flush(self) -> None:
@@ -107,50 +111,59 @@ class StripFile:
         """Close the file."""
         os.close(self.handle)
 
-    def announce(self, strip: int, classes: range | None = None) -> None:
-        """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time."""
+    def announce(self, strip: int, classes: range | None = None, half: int | None = None) -> None:
+        """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time.
+
+        All of them, or the halves that hold one matrix: RIGHT or LEFT.
+        """
         if hasattr(os, "posix_fadvise"):
-            edges = self._edges_of(strip, classes)
-            for begin in range(edges[0], edges[-1], AHEAD):
-                os.posix_fadvise(self.handle, begin, min(AHEAD, edges[-1] - begin), os.POSIX_FADV_WILLNEED)
+            for first, last in self._extents(strip, classes, half):
+                for begin in range(first, last, AHEAD):
+                    os.posix_fadvise(self.handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
 
-    def _edges_of(self, strip: int, classes: range | None) -> list[int]:
-        """Where tiles begin and end in the file."""
-        return self._edges[strip][classes.start : classes.stop + 1] if classes else self._edges[strip]
+    def _extents(self, strip: int, classes: range | None, half: int | None) -> list[tuple[int, int]]:
+        """Where tiles, or halves of them, begin and end in the file."""
+        edges, kept = self._edges[strip], classes or range(self.tiling.classes)
+        if half is None:
+            return [(edges[2 * kept.start], edges[2 * kept.stop])]
+        return [(edges[2 * number + half], edges[2 * number + half + 1]) for number in kept]
 
-    def read(self, strip: int, classes: range | None = None) -> Values:
-        """The tiles of a strip, all or some, as they were written; valid until the next call in the same thread."""
-        edges = self._edges_of(strip, classes)
-        size = edges[-1] - edges[0]
-        if getattr(self._own, "size", -1) < size:
-            self._own.size, self._own.buffer = size, np.empty(size // self.dtype.itemsize, self.dtype)
-            self._own.raw = self._own.buffer.view(np.uint8).data
-        raw = self._own.raw[:size]
-        self._transfer(os.preadv, raw, edges[0])
-        first = classes.start if classes else 0
-        found = _checksums(raw, edges)
-        if found != self._sums[strip][first : first + len(found)]:
-            self._refuse(strip, first, found)
-        values: Values = self._own.buffer[: size // self.dtype.itemsize]
-        return values
+    def read(self, strip: int, classes: range | None = None, half: int | None = None) -> Packed:
+        """Tiles of a strip, all or some, or the halves of them that hold one matrix, as they were written.
 
-    def _refuse(self, strip: int, first: int, sums: list[int]) -> None:
-        for number, found in enumerate(sums, first):
-            expected = self._sums[strip][number]
+        What is returned is valid until the next call in the same thread, for any file.
+        """
+        extents = self._extents(strip, classes, half)
+        packed = _buffer(sum(end - begin for begin, end in extents))
+        at = 0
+        for begin, end in extents:
+            self._transfer(os.preadv, packed.data[at : at + end - begin], begin)
+            at += end - begin
+        kept = classes or range(self.tiling.classes)
+        parts = range(2 * kept.start, 2 * kept.stop) if half is None else range(2 * kept.start + half, 2 * kept.stop, 2)
+        edges = self._edges[strip]
+        found = _checksums(packed.data, [edges[part + 1] - edges[part] for part in parts])
+        if found != [self._sums[strip][part] for part in parts]:
+            self._refuse(strip, parts, found)
+        return packed
+
+    def _refuse(self, strip: int, parts: range, sums: list[int]) -> None:
+        for part, found in zip(parts, sums, strict=True):
+            expected = self._sums[strip][part]
             if found != expected:
-                tile = f"tile {number} of strip {strip}"
+                tile = f"tile {part // 2} of strip {strip}"
                 raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
-    def write(self, strip: int, packed: Values) -> None:
+    def write(self, strip: int, packed: Packed) -> None:
         """Write all tiles of a strip."""
-        raw, edges = packed.view(np.uint8).data, self._edges[strip]
+        raw, edges = packed.data, self._edges[strip]
         with writing_to(self.path):
             self._transfer(os.pwritev, raw, edges[0])
-        self._sums[strip] = _checksums(raw, edges)
+        self._sums[strip] = _checksums(raw, [end - begin for begin, end in pairwise(edges)])
 
     def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
         """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
-        packed = np.empty(self.tiling.longest, self.dtype)
+        packed = np.empty(self.tiling.longest, np.uint8)
         for strip, (L, R, start) in enumerate(strips):
             self.write(strip, self.tiling.pack(strip, L, R, start, packed))
 
@@ -182,10 +195,21 @@ def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> t
     return strip % slots * room + number * widths[strip] - first[strip], room
 
 
-def _checksums(raw: memoryview, edges: list[int]) -> list[int]:
-    """The checksums of tiles that begin and end at these places of a file."""
-    first = edges[0]
-    return [zlib.crc32(raw[begin - first : end - first]) for begin, end in pairwise(edges)]
+_own = threading.local()  # of each thread, what it read last
+
+
+def _buffer(size: int) -> Packed:
+    """Room for what a thread reads, which takes the place of what it read before."""
+    if getattr(_own, "size", -1) < size:
+        _own.size, _own.buffer = size, np.empty(size, np.uint8)
+    packed: Packed = _own.buffer[:size]
+    return packed
+
+
+def _checksums(raw: memoryview, lengths: list[int]) -> list[int]:
+    """The checksums of pieces of these lengths, one after the other."""
+    ends = list(accumulate(lengths, initial=0))
+    return [zlib.crc32(raw[begin:end]) for begin, end in pairwise(ends)]
 
 
 def checksum(values: Values) -> int:

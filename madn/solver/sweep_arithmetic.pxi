@@ -140,6 +140,38 @@ cdef inline void column_moves(const Tables* t, const Chunk* chunk, int b, const 
         best_total_at_d(ring, offset, t.col_count + DIE * b, out)
 
 
+cdef inline double quotient(int64_t dividend, int64_t divisor, bint up) noexcept nogil:
+    """An exact division of whole numbers, rounded down or up; the divisor is positive."""
+    cdef int64_t whole = dividend // divisor         # cdivision: towards zero
+    cdef int64_t rest = dividend - whole * divisor
+    if up:
+        return <double>(whole + (1 if rest > 0 else 0))
+    return <double>(whole - (1 if rest < 0 else 0))
+
+
+cdef void solve_pair_exactly(const Tables* t, const Chunk* chunk, const TurnWeights* q, const double* x,
+                             const double* y, bint up, uint32_t both, double* ring_r, double* ring_l) noexcept nogil:
+    """Solve the pair for doubles that are whole numbers, and round it down or up as exact arithmetic would.
+
+    Values are at most 2**47 and a little, sums six times that. A turn that waits for a 6 in three rolls has one roll
+    with a move and weights up to 216; all others have six rolls and weights up to 6. So no product exceeds 2**62.
+    """
+    cdef int lane
+    cdef int64_t unit, wait, rest, unit_q = <int64_t>q.unit, wait_q = <int64_t>q.wait, rest_q = <int64_t>q.rest, d, a, b
+    cdef const TurnWeights* p
+    for lane in range(chunk.rows):
+        if both >> lane & 1:
+            continue
+        p = t.row_turns + t.row_turn[chunk.row + lane]
+        unit, wait, rest = <int64_t>p.unit, <int64_t>p.wait, <int64_t>p.rest
+        d = rest * rest_q - wait * wait_q
+        if d <= 0:       # no state of the game
+            continue
+        a, b = <int64_t>x[lane], <int64_t>y[lane]
+        ring_r[lane] = -quotient(unit * rest_q * a - wait * unit_q * b, d, up)
+        ring_l[lane] = -quotient(unit * wait_q * a - rest * unit_q * b, d, up)
+
+
 cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* sums, value_t* ring_l,
                      value_t* ring_r, double rounding) noexcept nogil:
     """Compute columns c0..c1-1, either side to move, into the ring, solving lost rolls away."""
@@ -160,8 +192,12 @@ cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const 
             solve_pair_i(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], chunk.solve[2][kind],
                          chunk.solve[3][kind], waits, rounding, both, ring_r + ring, ring_l + ring)
         else:
+            if rounding != 0:
+                solve_pair_exactly(t, chunk, t.col_turns + kind, rows, cols, rounding > 0, both, ring_r + ring,
+                                   ring_l + ring)
+                continue
             solve_pair_d(rows, cols, chunk.solve[0][kind], chunk.solve[1][kind], chunk.solve[2][kind],
-                         chunk.solve[3][kind], waits, rounding, both, ring_r + ring, ring_l + ring)
+                         chunk.solve[3][kind], waits, 0.0, both, ring_r + ring, ring_l + ring)
 
 
 cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, value_t* most) noexcept nogil:

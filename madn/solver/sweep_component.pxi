@@ -36,7 +36,8 @@ cdef class Sweeper:
         self.tables, self.L, self.R = tables, L, R
         self.wide = checked(L, None).dtype == np.float64
         row_exits, column_exits = list(row_exits), list(column_exits)
-        tables.check(min(len(L), len(checked(R, L))), sizes(row_exits, L), sizes(column_exits, L))
+        both = [(len(checked(left, L)), len(checked(right, L))) for left, right in row_exits]
+        tables.check(min(len(L), len(checked(R, L))), both, sizes(column_exits, L))
         t.mirrored, t.refill, t.must_capture = tables.mirrored, tables.refill, tables.must_capture
         t.row_lands, t.col_lands = uint64(tables.row_lands), uint64(tables.col_lands)
         t.pieces, t.squares, t.ring, t.widest = tables.pieces, tables.squares, tables.ring, tables.widest

@@ -90,17 +90,19 @@ class SweepTables:
         rows: Side,
         columns: Side,
         start: Int64,
-        row_exits: Sequence[Int64],
+        row_exits: Sequence[tuple[Int64, Int64]],
         column_exits: Sequence[Int64],
         *,
         refill: bool,
+        whole: bool = False,
     ) -> "SweepTables":
         """The tables of a pair of sides.
 
         `start` says where each row begins in the matrices, `row_exits` and `column_exits` where each row begins in the
-        components that moves of either side lead to.
+        components that moves of either side lead to; of row exits in their matrix L and in R. With `whole` matrices
+        every column is kept, also of like sides.
         """
-        S, mirrored = rows.rules.squares, rows.finish == columns.finish
+        S, mirrored = rows.rules.squares, rows.finish == columns.finish and not whole
         groups = column_groups(columns)
         of_exits = exit_classes(columns)
         windows = [ring_size(starts, groups) for starts in (columns.class_start, *of_exits)]
@@ -135,7 +137,7 @@ class SweepTables:
             row_first=padded(rows.moves.first[::DIE], np.int32),
             row_count=padded(np.diff(rows.moves.first), np.int8),
             row_kind=padded(rows.moves.kind, np.int8),
-            row_offset=padded(option_offsets(rows, start, row_exits), np.int64),
+            row_offset=padded(row_offsets(rows, start, row_exits), np.int64),
             row_lands=padded(landing_squares(rows, facing=True), np.uint64),
             row_turn=padded(rows.moves.turn, np.int8),
             row_turns=turn_weights(rows.moves.turns),
@@ -164,8 +166,8 @@ class SweepTables:
             need=padded(np.minimum(later, len(groups) - 1), np.int32),
         )
 
-    def check(self, matrix: int, row_exits: Sequence[int], column_exits: Sequence[int]) -> None:
-        """Raise ValueError unless all numbers lead into the arrays; the sizes of the matrices come in.
+    def check(self, matrix: int, row_exits: Sequence[tuple[int, int]], column_exits: Sequence[int]) -> None:
+        """Raise ValueError unless all numbers lead into the arrays; their sizes come in, those of row exits as (L, R).
 
         Columns that the column player's moves lead to in other components are checked by `check_columns`.
         """
@@ -221,10 +223,12 @@ class SweepTables:
         from_column = np.repeat(lowest, np.diff(t.row_first))
         for first in (lowest, k):
             check_range("start", t.start + first, 0, matrix - LANES)
-        for kind, size in enumerate((matrix, *row_exits)):
-            there = t.row_kind == kind
-            for first in (from_column[there], k):
-                check_range("row_offset", t.row_offset[there] + first, 0, size - LANES)
+        sixes = np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], n), t.row_count)
+        for kind, sizes in enumerate(((matrix, matrix), *row_exits)):
+            for size, of_a_six in zip(sizes, (True, False), strict=True):
+                there = (t.row_kind == kind) & (sixes == of_a_six)
+                for first in (from_column[there], k):
+                    check_range("row_offset", t.row_offset[there] + first, 0, size - LANES)
         self._check_captures(t, captured)
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
@@ -360,6 +364,12 @@ def landing_squares(side: Side, facing: bool) -> Mask:
         return np.zeros(0, np.uint64)
     square = (end + np.uint64(rules.squares // 2)) % np.uint64(rules.squares) if facing else end
     return np.where(end < rules.squares, np.uint64(1) << square, np.uint64(0))
+
+
+def row_offsets(side: Side, own: Int64, exits: Sequence[tuple[Int64, Int64]]) -> Int64:
+    """Where the vector of each option of a row begins: after a 6 in the matrix L, otherwise in R."""
+    left, right = (option_offsets(side, own, [pair[half] for pair in exits]) for half in range(2))
+    return np.where(options_of_a_six(side), left, right)
 
 
 def option_offsets(side: Side, own: Int64, exits: Sequence[Int64]) -> Int64:

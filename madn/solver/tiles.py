@@ -1,24 +1,24 @@
 """Method `tiles`: component after component, most advanced first, each swept until its residual is small enough."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
-import numpy as np
-
 from madn.board import Board
+from madn.solver.bounds import Bounds, Proof
 from madn.solver.census import Census
 from madn.solver.components import Component, InMemory, Matrices
 from madn.solver.convergence import Convergence
 from madn.solver.deliver import Delivery
-from madn.solver.footprint import can_stream, component_positions
+from madn.solver.footprint import can_stream, component_positions, delivered_late
 from madn.solver.graph import Pair, exits, pair_text
 from madn.solver.id_order import Receiver
+from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
-from madn.solver.solution import Extremes, MatrixValues, Solution
+from madn.solver.solution import BoundValues, Extremes, MatrixValues, MiddleValues, Solution
 from madn.solver.streamed import Resident, Streamed
 
 # The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
@@ -43,6 +43,15 @@ class _Figures:
     extremes: Extremes
 
 
+@dataclass(frozen=True)
+class _Step:
+    """A part of the work, as large as so many positions; `take` does it."""
+
+    pair: Pair
+    work: float
+    take: Callable[[Pair, Callable[[float], None]], None]
+
+
 class _InOneGo:
     """Keeps every solved component in memory."""
 
@@ -50,38 +59,51 @@ class _InOneGo:
         self.plan = plan
         self.sides = {f: Side(plan.rules, f) for pair in plan.pairs for f in pair}
         self.solved: dict[Pair, Matrices] = {}
+        self.figures: dict[Pair, _Figures] = {}
         self.wins: dict[str, float] = {}  # of the boards that are reported
-        self.values: MatrixValues | None = None
+        self.values: MatrixValues | MiddleValues | None = None
+        self.intervals: BoundValues | None = None
+        self.bounds = Bounds(plan.representation) if plan.proved else None
+        self.proofs: list[Proof] = []
         self.census: Census | None = None
 
     def solve(self, progress: Progress) -> Solution:
         """Solve all components in their order."""
         began = time.perf_counter()
-        plan = self.plan
-        sizes = np.array([component_positions(plan.rules, f, g) for f, g in plan.pairs])
-        ends = np.cumsum(sizes)
-        figures = []
-        for pair, size, end in zip(plan.pairs, sizes, ends, strict=True):
+        steps = list(self.steps())
+        total, done = sum(step.work for step in steps), 0.0
+        for step in steps:
 
-            def tell(fraction: float, before: int = end - size, size: int = size, pair: Pair = pair) -> None:
-                progress(float((before + fraction * size) / ends[-1]), pair_text(plan.rules, pair))
+            def tell(fraction: float, done: float = done, step: _Step = step) -> None:
+                progress((done + fraction * step.work) / total, pair_text(self.plan.rules, step.pair))
 
-            figures.append(self.pair(pair, tell))
+            step.take(step.pair, tell)
+            done += step.work
         self.complete()
-        return self.solution(figures, time.perf_counter() - began)
+        return self.solution([self.figures[pair] for pair in self.plan.pairs], time.perf_counter() - began)
+
+    def steps(self) -> Iterator["_Step"]:
+        """What there is to do, in order."""
+        for pair in self.plan.pairs:
+            yield _Step(pair, component_positions(self.plan.rules, *pair), self.pair)
 
     def complete(self) -> None:
         """Do what is left to do when all components are solved."""
         self.values = MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
+        if self.bounds is not None:
+            self.intervals = BoundValues(self.plan, self.sides, self.bounds)
+            if self.plan.representation == FIXED32:  # solved values are coarser than their bounds
+                self.values = MiddleValues(self.intervals)
         self.wins = {str(board): self.values.win(board) for board in self.plan.boards()}
 
-    def pair(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
+    def pair(self, pair: Pair, tell: Callable[[float], None]) -> None:
         """Solve one component."""
         f, g = pair
         component = InMemory(self.sides[f], self.sides[g], self.plan.representation, self.solved, self.plan.threads)
-        figures = self.converge(pair, component, tell)
+        self.figures[pair] = self.converge(pair, component, tell)
+        if self.bounds is not None:
+            self.proofs.append(self.bounds.prove(component, self.plan))
         self.solved |= component.matrices(both=False)
-        return figures
 
     def converge(self, pair: Pair, component: Component, tell: Callable[[float], None]) -> _Figures:
         """Sweep a component; return its figures."""
@@ -108,6 +130,8 @@ class _InOneGo:
             start=self.wins.get(str(Board.start(plan.rules))),
             values=self.values,
             census=self.census,
+            bounds=self.intervals,
+            proofs=tuple(self.proofs),
         )
 
 
@@ -129,23 +153,42 @@ class _FromDisk(_InOneGo):
         """Deliver finished games; all else was delivered component by component."""
         self.delivery.won()
 
-    def pair(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
-        """Solve one component, or take it as an earlier run left it, and deliver it."""
-        first = SOLVING[self.plan.census]
+    def steps(self) -> Iterator[_Step]:
+        """Solve each component and deliver it; the largest ones, unless their moves are compared, in the end.
+
+        Their values stay for each other: until nothing needs them, the disk has room for the largest only once. It goes
+        first.
+        """
+        plan, first = self.plan, SOLVING[self.plan.census]
+        late: list[_Step] = []
+        for pair in plan.pairs:
+            size = component_positions(plan.rules, *pair)
+            yield _Step(pair, first * size, self.pair)
+            deliver = _Step(pair, (1 - first) * size, self._deliver)
+            if delivered_late(plan.rules, pair, plan.census):
+                late.insert(0, deliver)
+            else:
+                yield deliver
+        yield from late
+
+    def pair(self, pair: Pair, tell: Callable[[float], None]) -> None:
+        """Solve one component, or take it as an earlier run left it."""
         written = self.scratch.done(pair)
         if written is None:
-            figures = self._solve(pair, lambda part: tell(first * part))
+            self.figures[pair] = self._solve(pair, tell)
         else:
             known = written["figures"]
-            figures = _Figures(**{**known, "extremes": Extremes.from_json(known["extremes"], self.plan.rules)})
+            extremes = Extremes.from_json(known["extremes"], self.plan.rules)
+            self.figures[pair] = _Figures(**{**known, "extremes": extremes})
+
+    def _deliver(self, pair: Pair, tell: Callable[[float], None]) -> None:
         own = {key: matrices for key, matrices in self.solved.items() if set(key) == set(pair)}
         if sum(matrices.nbytes for matrices in self.solved.values()) > self.plan.memory_bytes // 4:
             self.solved = own
-        delivered = self.delivery.pair(pair, self.solved, lambda part: tell(first + (1 - first) * part))
+        delivered = self.delivery.pair(pair, self.solved, tell)
         self.wins |= delivered["wins"]
         if self.census:
             self.census.add(Census(**delivered["census"]))
-        return figures
 
     def _solve(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
         with ExitStack() as files, closing(self._component(pair, files)) as component:

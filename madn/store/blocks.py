@@ -1,6 +1,7 @@
 """A block: the values of consecutive positions as one zstd frame. docs/format.md says it byte by byte."""
 
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +20,8 @@ HEADER = struct.Struct("<4sIQI")  # magic, encoding code, first ID, count
 BLOCK_POSITIONS = 1 << 15  # positions in a full block; docs/format.md says why
 MAX_BLOCK_POSITIONS = 1 << 20  # what a reader accepts
 LEVEL = 1  # zstd level of a solve; `madn compress --level` goes higher
+MARGIN = np.dtype("<u2")  # how far a bound is from its value
+MOST_MARGIN = (1 << 16) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +34,29 @@ class Encoding:
     dtype: str  # of a decoded block
     zero: float
     scale: float
+    bounds: float = 0.0  # proved bounds are stored beside the values, in steps of 1 / bounds; 0: there are none
 
     @property
     def width(self) -> int:
-        """Planes of bytes in a frame."""
+        """Planes of bytes that the values take in a frame."""
         return (self.bits + 7) // 8
+
+    @property
+    def planes(self) -> int:
+        """All planes of bytes in a frame: those of proved bounds come after the values."""
+        return self.width + (2 * MARGIN.itemsize if self.bounds else 0)
+
+    @property
+    def content(self) -> np.dtype[Any]:
+        """What a block is made of: values, with proved bounds also `lower` and `upper`, in steps of 1 / bounds."""
+        if not self.bounds:
+            return np.dtype(self.dtype)
+        step = f"<i{self.word.itemsize}"
+        return np.dtype([("value", self.dtype), ("lower", step), ("upper", step)])
+
+    def steps(self, raw: Array) -> Array:
+        """The step that each value is nearest to: what its bounds are counted from."""
+        return raw if self.dtype == "<i4" else np.rint(raw * self.bounds).astype(np.int64)
 
     @property
     def word(self) -> np.dtype[Any]:
@@ -81,13 +102,18 @@ def quantised(bits: int) -> Encoding:
 FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
 FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
 POLICY = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # no values: best moves, see madn.store.policy
+PROVED32 = Encoding("proved32", 4, 32, "<i4", 0.5, float(2**29), float(2**29))  # as `fixed32`, with proved bounds
+PROVED64 = Encoding("proved64", 5, 64, "<f8", 0.0, 1.0, float(2**48))  # as `float64`, with proved bounds
 ENCODINGS = {
-    encoding.name: encoding for encoding in (FIXED32, FLOAT64, POLICY, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
+    encoding.name: encoding
+    for encoding in (FIXED32, FLOAT64, POLICY, PROVED32, PROVED64, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
 }
+PROVED = {FIXED32.name: PROVED32, FLOAT64.name: PROVED64}
 ENDS = {  # the words of 0 and of 1: those of a probability lie between them, for a float64 too
     name: encoding.raws(np.array([0.0, 1.0])).view(encoding.word).tolist() for name, encoding in ENCODINGS.items()
 }
 TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
+TIES |= {PROVED32.name: TIES[FIXED32.name], PROVED64.name: TIES[FLOAT64.name]}
 
 
 class ProfileSlice(NamedTuple):
@@ -105,13 +131,27 @@ def profile_slice(rules: Rules, profile: tuple[int, int, int, int], first_rank: 
     return ProfileSlice(rules.squares, p1 - f1, p2 - f2, first_rank)
 
 
-def encode(values: Array, encoding: Encoding, first_id: int, where: ProfileSlice, level: int = LEVEL) -> bytes:
+def encode(content: Array, encoding: Encoding, first_id: int, where: ProfileSlice, level: int = LEVEL) -> bytes:
     """Return the frame of a block: what the prediction leaves, cut into planes of bytes, compressed."""
-    words = np.array(values, dtype=encoding.dtype).view(encoding.word)
-    _blocks.subtract(words, *where)
-    planes = _blocks.split(words, encoding.width).reshape(encoding.width, -1)
-    header = HEADER.pack(MAGIC, encoding.code, first_id, len(words))
-    return zstd.compress_planes(header, (plane.tobytes() for plane in planes), HEADER.size + planes.size, level)
+    parts = [(np.array(content["value"] if encoding.bounds else content, encoding.dtype), encoding.width)]
+    if encoding.bounds:
+        parts += [(margins, MARGIN.itemsize) for margins in _margins(content, encoding)]
+    planes: list[bytes] = []
+    for values, width in parts:
+        words = values.view(f"<u{values.itemsize}")
+        _blocks.subtract(words, *where)
+        planes += [plane.tobytes() for plane in _blocks.split(words, width).reshape(width, -1)]
+    header = HEADER.pack(MAGIC, encoding.code, first_id, len(content))
+    return zstd.compress_planes(header, iter(planes), HEADER.size + len(content) * encoding.planes, level)
+
+
+def _margins(content: Array, encoding: Encoding) -> Iterator[Array]:
+    """How far the bounds are from the values, below and above; `ValueError` where values or distances do not fit."""
+    steps = encoding.steps(content["value"])
+    for name, margins in (("lower", steps - content["lower"]), ("upper", content["upper"] - steps)):
+        if margins.min() < 0 or margins.max() > MOST_MARGIN:
+            raise ValueError(f"{name} bounds are {margins.min()} to {margins.max()} steps from their values")
+        yield margins.astype(MARGIN)
 
 
 def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: ProfileSlice) -> Array:
@@ -120,11 +160,37 @@ def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: P
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: nothing
     larger than those values is ever allocated.
     """
-    content = zstd.decompress(frame, HEADER.size + count * encoding.width)
+    return _values(_planes(frame, encoding, first_id, count), encoding, count, where)
+
+
+def decode_bounds(frame: bytes, encoding: Encoding, first_id: int, count: int, where: ProfileSlice) -> Array:
+    """As `decode`, but with the bounds: an array of `encoding.content`."""
+    planes = _planes(frame, encoding, first_id, count)
+    out = np.empty(count, encoding.content)
+    out["value"] = _values(planes, encoding, count, where)
+    steps = encoding.steps(out["value"])
+    at, size = count * encoding.width, count * MARGIN.itemsize
+    for name, sign in (("lower", -1), ("upper", 1)):
+        margins = np.empty(count, MARGIN)
+        _blocks.decode(planes[at : at + size], margins, 0, MOST_MARGIN, *where)
+        out[name] = steps + sign * margins.astype(steps.dtype)
+        at += size
+    least, most = (round((end - encoding.zero) * encoding.bounds) for end in (0.0, 1.0))
+    if out["lower"].min() < least or out["upper"].max() > most:
+        raise CorruptBlockError("a bound is not a probability")
+    return out
+
+
+def _planes(frame: bytes, encoding: Encoding, first_id: int, count: int) -> memoryview:
+    content = zstd.decompress(frame, HEADER.size + count * encoding.planes)
     check_header(content, encoding, first_id, count)
+    return memoryview(content)[HEADER.size :]
+
+
+def _values(planes: memoryview, encoding: Encoding, count: int, where: ProfileSlice) -> Array:
     words = np.empty(count, encoding.word)
     least, most = ENDS[encoding.name]
-    if not _blocks.decode(memoryview(content)[HEADER.size :], words, least, most, *where):
+    if not _blocks.decode(planes[: count * encoding.width], words, least, most, *where):
         raise CorruptBlockError("a value is not a probability")
     return words.view(encoding.dtype)
 

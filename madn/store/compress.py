@@ -130,7 +130,7 @@ class _Compression:
     def _encode(self, at: int) -> EncodedBlock:
         """Encode a block anew."""
         first, count, old = self.table.first_ids[at], self.table.counts[at], self.table.encodings[at]
-        raw = self.reader.load(self.table, at)
+        raw = self.reader.load_content(self.table, at)
         if self.store == "policy":
             assert self.moves is not None
             return self.policy_encoder.encode_choices(first, self.moves.choices(first, count))

@@ -149,16 +149,31 @@ class ValueEncoder(LudoEncoder):
         self.given = given
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
-        """Encode values from an ID on."""
+        """Encode values from an ID on; a value that is outside its proved bounds is moved to the nearest of them."""
         error = 0.0
-        if self.encoding != self.given:
-            wins = self.given.wins(content)
+        if self.encoding.bounds:
+            content, error = within_bounds(content, self.encoding)
+        elif self.encoding != self.given:
+            wins = self.given.wins(content["value"] if self.given.bounds else content)
             content = self.encoding.raws(wins)
             error = float(np.abs(self.encoding.wins(content) - wins).max())
         profile = self.game.profile(first)
         where = blocks.profile_slice(self.rules, profile, first - self.game.first(*profile))
         frame = blocks.encode(content, self.encoding, first, where, self.level)
         return EncodedBlock(frame, self.encoding.name, Measured(error))
+
+
+def within_bounds(content: Array, encoding: Encoding) -> tuple[Array, float]:
+    """Values that are all within their bounds, and by how much the one furthest out was moved for that."""
+    steps = encoding.steps(content["value"])
+    inside = np.clip(steps, content["lower"], content["upper"])
+    outside = inside != steps
+    if not outside.any():
+        return content, 0.0
+    moved = content.copy()
+    raw = inside[outside] if encoding.dtype == "<i4" else inside[outside] / encoding.bounds
+    moved["value"][outside] = raw
+    return moved, float(np.abs(encoding.wins(raw) - encoding.wins(content["value"][outside])).max())
 
 
 class PolicyEncoder(LudoEncoder):

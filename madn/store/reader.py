@@ -9,6 +9,7 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,6 +23,7 @@ from madn.errors import (
     MadnError,
     MissingBlockError,
     MissingDatabaseError,
+    NoBoundsError,
     NoValuesError,
     ResourceError,
 )
@@ -105,13 +107,16 @@ class FrameReader(ABC):
 
     def block(self, table: FrameTable, at: int, keep: bool = True) -> Array:
         """The decoded block, from the cache or from its file; `keep` puts it into the cache."""
-        number = table.first_block + at
+        return self._cached(table.first_block + at, partial(self.load, table, at), keep)
+
+    def _cached(self, number: int, load: Callable[[], Array], keep: bool = True) -> Array:
+        """What has a number in the cache, or else what `load` gives."""
         with self._lock:
             values = self._cache.get(number)
             if values is not None:
                 self._cache.move_to_end(number)
                 return values
-        values = self.load(table, at)
+        values = load()
         if not keep:
             return values
         with self._lock:
@@ -213,10 +218,50 @@ class BlockReader(FrameReader):
         first, count, encoding = table.first_ids[at], table.counts[at], table.encodings[at]
         if encoding == blocks.POLICY:
             return policy.decode(frame, first, count, self.game)
-        where = blocks.profile_slice(
-            self.catalogue.rules, self.catalogue.profiles[table.profile[at]], int(table.first_rank[at])
-        )
-        return blocks.decode(frame, encoding, first, count, where)
+        return blocks.decode(frame, encoding, first, count, self._where(table, at))
+
+    def _where(self, table: BlockTable, at: int) -> blocks.ProfileSlice:
+        profile = self.catalogue.profiles[table.profile[at]]
+        return blocks.profile_slice(self.catalogue.rules, profile, int(table.first_rank[at]))
+
+    def load_content(self, table: BlockTable, at: int) -> Array:
+        """All that a block stores of its positions: values, with their proved bounds if there are any."""
+        encoding = table.encodings[at]
+        if not encoding.bounds:
+            return self.load(table, at)
+        frame = self.frame(table, at)
+        try:
+            return blocks.decode_bounds(frame, encoding, table.first_ids[at], table.counts[at], self._where(table, at))
+        except CorruptBlockError as error:
+            raise self._damaged(table, at, one_line(error)) from None
+
+    @property
+    def steps(self) -> float:
+        """Steps from 0 to 1 of the proved bounds; 0 if there are none."""
+        encodings = [stored.encoding.bounds for stored in self.catalogue.encodings]
+        return encodings[0] if len(encodings) == 1 else 0.0
+
+    def check_bounds(self) -> None:
+        """Raise `NoBoundsError` unless there are bounds."""
+        if not self.steps:
+            stored = "+".join(stored.encoding.name for stored in self.catalogue.encodings)
+            raise NoBoundsError(f"{self.directory}: no proved bounds in this database ({stored}); solve with --proved")
+
+    def bounds(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The proved bounds of position IDs, in their order, from 0 to `steps`."""
+        self.check_open()
+        self.check_bounds()
+        order = np.argsort(ids)
+        ascending = ids[order]
+        found = np.empty((2, len(ids)), np.int64)
+        for table, at, start, end in self.blocks_of(ascending):
+            number = -1 - table.first_block - at  # in the cache beside the values
+            block = self._cached(number, partial(self.load_content, table, at))
+            content = block[ascending[start:end] - table.first_ids[at]]
+            zero = round(table.encodings[at].zero * self.steps)
+            found[0, order[start:end]] = content["lower"].astype(np.int64) + zero
+            found[1, order[start:end]] = content["upper"].astype(np.int64) + zero
+        return found[0], found[1]
 
     def win(self, id: int) -> float:
         """The probability stored for a position ID."""

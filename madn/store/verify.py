@@ -124,7 +124,7 @@ def _verified(directory: Path, deep: bool, sample: int | None, seed: int, show: 
             _check_blocks(reader, table, unreadable, report, lambda part, text: show(share * part, text))
             _check_boards(reader, table, unreadable, report)
             if deep and report.ok and not reader.policy:
-                ids = _wanted(table, sample, seed)
+                ids = wanted_ids(table, sample, seed)
                 _check_values(reader, ids, report, lambda part, text: show(share + share * part, text))
     except RulesMismatchError:  # of another game: nothing is damaged
         raise
@@ -189,7 +189,7 @@ def _check_blocks(reader: BlockReader, table: BlockTable, unreadable: set[int], 
         if int(table.file[at]) in unreadable:
             return ""
         try:
-            reader.load(table, at)
+            reader.load_content(table, at)
         except MadnError as error:
             return str(error)
         return None
@@ -234,7 +234,7 @@ def _board_problem(reader: BlockReader, table: BlockTable, unreadable: set[int],
     return "" if win == named.win else f"catalogue says {named.board} has value {named.win}, its block has {win}"
 
 
-def _wanted(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArray[np.int64]]:
+def wanted_ids(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArray[np.int64]]:
     """The IDs to recompute, in pieces: all that are stored, or a sample of them, ascending."""
     ends = np.cumsum(table.count)
     if sample is None:

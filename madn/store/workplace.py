@@ -14,10 +14,10 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from madn.errors import CorruptBlockError, MadnError, OutputError, ResourceError
 from madn.machine import flush, free_disk, lock_directory
@@ -51,21 +51,35 @@ def check_writable(path: str | os.PathLike[str], task: Task | None = None) -> No
         raise OutputError(f"{path}: cannot write here: {getattr(error, 'strerror', None) or error}") from None
 
 
-def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
-    """Raise ResourceError unless each directory can grow to its number of bytes; several may share a disk.
+def check_room(needs: Iterable[tuple[Sequence[str | os.PathLike[str]], int]]) -> None:
+    """Raise ResourceError unless directories can grow to a number of bytes, alone or together; some may share a disk.
 
     What a directory has already, or the workplace of the database that is to be there, counts towards it.
     """
     wanted: dict[int, tuple[list[str], int, int]] = {}
-    for path, size in needs:
-        target = Path(os.path.realpath(path))
-        present = sum(bytes_in(directory) for directory in (target, _part_of(target)))
-        disk = next(directory for directory in (target, *target.parents) if directory.exists())
-        names, total, free = wanted.get(disk.stat().st_dev, ([], 0, free_disk(disk)))
-        wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - present), free
+    for paths, size in needs:
+        targets = [Path(os.path.realpath(path)) for path in paths]
+        present = sum(bytes_in(directory) for target in targets for directory in (target, _part_of(target)))
+        disk = disk_of(paths[0])
+        names, total, free = wanted.get(disk.device, ([], 0, disk.free))
+        wanted[disk.device] = [*names, *map(str, paths)], total + max(0, size - present), free
     for names, total, free in wanted.values():
         if free < total:
             raise ResourceError(f"{', '.join(names)}: {total:,} bytes are needed, {free:,} are free on this disk")
+
+
+class Disk(NamedTuple):
+    """A disk, and the bytes that are free on it."""
+
+    device: int
+    free: int
+
+
+def disk_of(path: str | os.PathLike[str]) -> Disk:
+    """The disk that a directory is on, or would be."""
+    target = Path(os.path.realpath(path))
+    there = next(directory for directory in (target, *target.parents) if directory.exists())
+    return Disk(there.stat().st_dev, free_disk(there))
 
 
 def published(path: str | os.PathLike[str]) -> bool:
@@ -92,16 +106,21 @@ def _part_of(target: Path) -> Path:
 
 @contextmanager
 def workplace(
-    path: str | os.PathLike[str], task: Task | None = None, command: str = "", keep: bool = False
+    path: str | os.PathLike[str],
+    task: Task | None = None,
+    command: str = "",
+    keep: bool = False,
+    check: Callable[[Path], None] | None = None,
 ) -> Iterator["Workplace"]:
     """A directory beside `path` to write in, for this process alone; it is removed afterwards.
 
     It is empty, unless a process that was stopped left it with the same `task`, which says all that the result depends
     on. Unfinished work of another task is refused. `command` is what a person types to go on with this one. A directory
-    with a task stays if this process is interrupted; with `keep`, also if it fails.
+    with a task stays if this process is interrupted; with `keep`, also if it fails. `check` raises if what is at the
+    target must not be replaced; without it, only a database is.
     """
     try:
-        work = Workplace(Path(os.path.realpath(path)), task, command)
+        work = Workplace(Path(os.path.realpath(path)), task, command, check or check_replaceable)
     except MadnError:
         raise
     except (OSError, ValueError) as error:
@@ -124,17 +143,18 @@ class Workplace:
     a workplace without one is of no use to anybody.
     """
 
-    def __init__(self, target: Path, task: Task | None, command: str) -> None:
+    def __init__(self, target: Path, task: Task | None, command: str, check: Callable[[Path], None]) -> None:
         if not target.name:
-            raise OutputError(f"{target}: a database needs a name")
+            raise OutputError(f"{target}: a directory with a name is needed")
         self.target = target
+        self._check = check
         self.part = _part_of(target)
         self.old = target.with_name(f".{target.name}.madn-old")
         self.journal = self.part / JOURNAL
         self._locks = [self._occupy()]
         try:
             self._recover()
-            check_replaceable(target)
+            self._check(target)
             begun = _begun(self.part, task)
             for name in os.listdir(self.part):
                 if not begun or (name != JOURNAL and not VALUES.fullmatch(name)):
@@ -174,7 +194,7 @@ class Workplace:
         for name in sorted(os.listdir(self.part)):
             flush(self.part / name)
         flush(self.part)
-        check_replaceable(self.target)
+        self._check(self.target)
         exchanged = self.target.exists()
         if exchanged:
             self._locks.append(_lock(self.target))  # so that no other writer moves in after the exchange

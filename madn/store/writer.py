@@ -281,7 +281,7 @@ def write_database(
         if progress is not None:
             writer.on_stored = lambda done: progress(done / len(pieces), f"block {done} of {len(pieces)}")
         for first, count in pieces:
-            values = np.empty(count, given.dtype)
+            values = np.empty(count, given.content)
             source.read(first, values)
             writer.take(first, count, first, values)
         writer.publish(provenance, _boards(source, encoder.game, ranges), float(getattr(source, "max_error", 0.0)))

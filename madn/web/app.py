@@ -39,6 +39,8 @@ TYPES = {
     "svg": "image/svg+xml",
     "webmanifest": "application/manifest+json",
 }
+PAGE = resources.files("madn") / "web" / "static"
+MISSING = (PAGE / "404.html").read_bytes()  # what a person sees at an address that does not exist
 Result = TypeVar("Result")
 Handler = Callable[[Request], Awaitable[Response]]
 log = logging.getLogger("madn.web")
@@ -75,7 +77,7 @@ def make_app(
     routes.append(Route("/api/positions", interface.positions, methods=["POST"]))
     routes.append(Route("/api", fixed(tagged(documentation(databases, games).encode()), TYPES["html"])))
     # The files of the page are read once: a request can name one of these and nothing else.
-    for file in (resources.files("madn") / "web" / "static").iterdir():
+    for file in PAGE.iterdir():
         handler = fixed(tagged(file.read_bytes()), TYPES[file.name.rpartition(".")[2]])
         routes.append(Route("/" if file.name == "index.html" else f"/{file.name}", handler))
     app = Starlette(
@@ -249,15 +251,17 @@ def boards_of(body: bytes) -> list[str]:
     return boards
 
 
-async def on_refusal(_: Request, error: Exception) -> Response:
+async def on_refusal(request: Request, error: Exception) -> Response:
     """A request that cannot be answered; it says why."""
     if isinstance(error, HTTPException):
         status, message, headers = error.status_code, error.detail, error.headers
     elif isinstance(error, OSError):  # a damaged database: what is wrong with it is for the one who keeps it
-        return await on_fault(_, error)
+        return await on_fault(request, error)
     else:
         status, message, headers = 400, str(error), None
     if status == 404 and message == "Not Found":
+        if "text/html" in request.headers.get("accept", ""):
+            return Response(MISSING, 404, {"cache-control": NOT_KEPT}, TYPES["html"])
         message = "there is nothing here; / is the page, /api says what can be asked"
     return unkept(encoded({"message": message}), status, headers)
 

@@ -267,16 +267,17 @@ def documentation(databases: Sequence[Served], games: Iterable[str] = ()) -> str
                 for p in asked.get("parameters", [])
             ]
             if rows:
-                parts.append(_table(("parameter", ""), rows))
+                parts.append(_table(("parameter", "meaning"), rows))
             if "requestBody" in asked:
                 body = json.dumps({"boards": ["0/0", "3,17/0"]})
                 parts.append(f"<p>The body is JSON:</p><pre>{html.escape(body)}</pre>")
             answer = asked["responses"]["200"]["content"]["application/json"]["schema"]
-            parts.append(_table(("field of the answer", ""), _fields(answer)))
+            parts.append(_table(("field of the answer", "meaning"), _fields(answer)))
     schemas = "".join(
-        f'<h3 id="{name}">{name}</h3>{_table(("field", ""), _fields(schema))}' for name, schema in SCHEMAS.items()
+        f'<h3 id="{name}">{name}</h3>{_table(("field", "meaning"), _fields(schema))}'
+        for name, schema in SCHEMAS.items()
     )
-    errors = _table(("status", ""), [(str(status), html.escape(meaning)) for status, meaning in ERRORS.items()])
+    errors = _table(("status", "meaning"), [(str(status), html.escape(meaning)) for status, meaning in ERRORS.items()])
     return f"""<!doctype html>
 <html lang="en">
 <head>

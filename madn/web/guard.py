@@ -26,7 +26,7 @@ HOST = re.compile(rb"(\[[0-9a-f:.]*\]|[^:]*?)\.?(:[0-9]*)?")  # a name or addres
 # The page needs its own modules, its own style sheet and its own answers, and nothing else.
 SECURITY = {
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "cross-origin-resource-policy": "same-origin",

@@ -9,6 +9,8 @@
 //     position(board)  -> {board, win, winner, tries, exact, source, error, rolls: [{roll, win, moves: [Move]}], final};
 //                         `final` is false if a better answer is being computed
 //     positions(boards) -> the same for many boards, in their order; one that nobody knows has `rolls: null`
+//     why(board, roll, chosen, {language, shift}) -> [sentence]: in what the best move differs from the chosen one, or from
+//                         the second best; `shift` is added to the numbers of main squares
 //     move(board, roll, player, seed) -> {move, win, loss, exact, moves: [Move]}: what a player plays
 //   Move is {move, from, to, captures, win, loss, exact, board}, best first; from and to are null for the box and for a
 //   lost turn, `board` is what the next player to roll sees. Boards and moves are written as everywhere in madn, in the
@@ -23,6 +25,8 @@ export class Refused extends Error {
     this.status = status;
   }
 }
+
+export const served = true; // by madn: there is an interface for programs
 
 const BATCH = 250; // boards in one request
 const KEPT = 4000; // answers that are remembered, some kB each
@@ -43,7 +47,7 @@ export const games = async () => (await first(ask("/api/games"))).games;
 export const game = (name) => first(ask("/api/game", { db: name }));
 export const players = async () => (await first(ask("/api/players"))).players;
 
-export function source({ name, version }) {
+export function source({ name, version, rules }) {
   const which = { db: name, version };
   const known = new Map(); // final answers
   const keep = (board, answer) => {
@@ -69,6 +73,11 @@ export function source({ name, version }) {
         for (const answer of positions) found.set(answer.board, keep(answer.board, { ...answer, final: answer.exact && answer.rolls !== null }));
       }
       return boards.map((board) => known.get(board) ?? found.get(board));
+    },
+
+    async why(board, roll, chosen, how) {
+      const { pageSentences } = await import("./why.js"); // the first view does without it
+      return pageSentences(await this.position(board), roll, rules, chosen, how);
     },
 
     move: (board, roll, player, seed) => first(ask("/api/move", { board, roll, player, seed, ...which })),

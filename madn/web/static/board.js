@@ -1,11 +1,15 @@
 // The board as a picture that can be used: by mouse, by finger, by keyboard.
 
-import { boxed, opposite, SEATS } from "./position.js";
+import { calm, pause } from "./dice.js";
+import { boxed, opponent, opposite, SEATS, shown } from "./position.js";
+import * as sound from "./sound.js";
 import { svg } from "./svg.js";
 import { say } from "./words.js";
 
 const CELL = 44;
 const DISC = 18;
+const HOP = 130; // milliseconds for a square
+const FLIGHT = 600; // and for a captured piece on its way back
 const centre = ([x, y]) => [(x + 1) * CELL, (y + 1) * CELL];
 
 export class BoardView {
@@ -58,7 +62,8 @@ export class BoardView {
     for (const place of this.places) this.element.append(this.draw(place));
     this.marks = svg("g", { class: "marks", "aria-hidden": "true" });
     this.figures = svg("g", { "aria-hidden": "true" });
-    this.element.append(this.marks, this.figures);
+    const numbers = svg("g", { class: "numbers", "aria-hidden": "true" }, ...this.places.map((place) => place.label));
+    this.element.append(this.marks, numbers, this.figures);
     this.focused = this.placeOf("red", 0);
     this.focused.element.setAttribute("tabindex", "0");
   }
@@ -110,15 +115,51 @@ export class BoardView {
     const group = svg("g", { class: `place ${place.kind} ${colour}`, role: "button", tabindex: "-1" });
     group.append(svg("circle", { class: "disc", cx, cy, r: DISC }));
     if (start) group.append(svg("text", { class: "letter", x: cx, y: cy + 6 }, "A"));
-    place.label = svg("text", { class: "number", x: cx, y: cy + 4 });
-    group.append(place.label, svg("circle", { class: "ring", cx, cy, r: DISC + 3 }));
+    place.label = svg("text", { class: `number ${place.kind} ${colour}`, x: cx, y: cy + 5 }, this.number(place));
+    group.append(svg("circle", { class: "ring", cx, cy, r: DISC + 3 }));
     place.element = group;
     return group;
   }
 
-  // Show a position. Pieces that moved glide to where they are now.
-  show(position, { selected = null, targets = [], numbers = true, movable = () => false } = {}) {
+  // What is written on a place: its number from red's seat, the same for everybody at any time.
+  number(place) {
+    if (place.kind === "box") return "";
+    return String(shown(place.seat ?? "red", place[place.seat ?? "red"], this.rules));
+  }
+
+  // A move of a seat, square by square, and the way of what it captures. `show` says where everything is afterwards.
+  async play(seat, move) {
+    this.mark(seat, null);
+    if (calm() || move.to === null) return;
+    const from = this.start(seat, move);
+    const piece = this.pieces[seat].find((found) => found.place === from);
+    const way = move.from === null ? [move.to] : Array.from({ length: move.to - move.from }, (_, at) => move.from + at + 1);
+    this.figures.append(piece.element); // above the others while it moves
+    let [x, y] = from.at;
+    for (const square of way) {
+      const [nextX, nextY] = this.placeOf(seat, square).at;
+      const high = [(x + nextX) / 2, (y + nextY) / 2 - 16];
+      sound.hop();
+      await glide(piece.element, [[x, y], high, [nextX, nextY]], move.from === null ? 2 * HOP : HOP);
+      [x, y] = [nextX, nextY];
+    }
+    if (move.to >= this.rules.squares) sound.home();
+    const other = opponent(seat);
+    const hit = move.captures && this.pieces[other].find((found) => found.place === this.placeOf(seat, move.to));
+    if (!hit) return;
+    sound.capture();
+    this.figures.append(hit.element);
+    const boxes = this.places.filter((place) => place.kind === "box" && place.seat === other);
+    const [endX, endY] = boxes[boxed(this.position, other, this.rules)].at;
+    this.element.classList.add("hit");
+    await glide(hit.element, [[x, y], [(x + endX) / 2, Math.min(y, endY) - 60], [endX, endY]], FLIGHT, 720);
+    this.element.classList.remove("hit");
+  }
+
+  // Show a position. Pieces that moved glide to where they are now, with `still` at once.
+  show(position, { selected = null, targets = [], numbers = true, movable = () => false, still = false } = {}) {
     this.position = position;
+    this.element.classList.toggle("still", still);
     for (const seat of SEATS) this.arrange(seat, position);
     this.element.classList.toggle("numbered", numbers);
     for (const place of this.places) {
@@ -130,8 +171,10 @@ export class BoardView {
       classes.toggle("movable", Boolean(seat) && movable(place));
       place.element.setAttribute("aria-label", this.name(place, seat));
       place.element.setAttribute("aria-pressed", String(place === selected));
-      const number = place[position.turn];
-      place.label.textContent = number === undefined || place.kind === "box" ? "" : number;
+      const [x, y] = place.at;
+      place.label.setAttribute("x", seat ? x + CELL / 2 : x); // beside the piece
+      place.label.setAttribute("y", seat ? y + CELL / 2 + 4 : y + 5);
+      place.label.classList.toggle("beside", Boolean(seat));
     }
   }
 
@@ -143,7 +186,7 @@ export class BoardView {
 
   // A place in words, without what stands on it.
   spot(place) {
-    if (place.kind === "main") return say("placeMain", place);
+    if (place.kind === "main") return say("placeMain", { number: place.red });
     const side = say(place.seat);
     if (place.kind === "finish") return say("placeFinish", { side, number: place[place.seat] });
     return say("placeBox", { side, number: place.n + 1, pieces: this.rules.pieces });
@@ -171,16 +214,24 @@ export class BoardView {
     }
     for (const piece of this.pieces[seat]) {
       const [x, y] = piece.place.at;
+      for (const flown of piece.element.getAnimations().filter((found) => !("transitionProperty" in found))) flown.cancel();
       piece.element.style.transform = `translate(${x}px, ${y}px)`;
     }
   }
 
-  // Mark a move of a seat: where it begins and where it ends.
-  mark(seat, move) {
-    this.marks.replaceChildren();
-    if (!move || move.to === null) return;
+  // The place that a move of a seat begins on; a box empties from its last place.
+  start(seat, move, gone = 0) {
+    if (move.from !== null) return this.placeOf(seat, move.from);
     const boxes = this.places.filter((place) => place.kind === "box" && place.seat === seat);
-    const start = move.from === null ? boxes[Math.max(boxed(this.position, seat, this.rules) - 1, 0)] : this.placeOf(seat, move.from);
+    return boxes[Math.max(boxed(this.position, seat, this.rules) - 1 + gone, 0)];
+  }
+
+  // Mark a move of a seat: where it begins and where it ends. With `done` it has been made, and is marked lightly.
+  mark(seat, move, done = false) {
+    this.marks.replaceChildren();
+    this.marks.classList.toggle("done", done);
+    if (!move || move.to === null) return;
+    const start = this.start(seat, move, Number(done));
     const end = this.placeOf(seat, move.to);
     const [[x1, y1], [x2, y2]] = [start.at, end.at];
     const length = Math.hypot(x2 - x1, y2 - y1);
@@ -281,6 +332,16 @@ export class BoardView {
     place.element.setAttribute("tabindex", "0");
     if (move) place.element.focus();
   }
+}
+
+// Let an element glide along points, and turn meanwhile.
+async function glide(element, points, length, turn = 0) {
+  const steps = points.map(([x, y], at) => ({
+    transform: `translate(${x}px, ${y}px) rotate(${(turn * at) / (points.length - 1)}deg)`,
+    easing: "ease-in-out",
+  }));
+  // A page that is not seen does not move anything: the clock goes on all the same.
+  await Promise.race([element.animate(steps, { duration: length, fill: "forwards" }).finished, pause(length + 200)]);
 }
 
 function pawn(seat) {

@@ -1,5 +1,6 @@
 // A die: how it is drawn, how it falls.
 
+import * as sound from "./sound.js";
 import { svg } from "./svg.js";
 import { say } from "./words.js";
 
@@ -39,11 +40,12 @@ export function smallDie(face) {
 
 // Let the die tumble and come to rest on a face.
 export async function tumble(element, face) {
+  sound.rattle();
   if (!calm()) {
     element.classList.add("tumbling");
-    for (let i = 0; i < 7; i++) {
+    for (let i = 0; i < 8; i++) {
       drawDie(element, fairRoll());
-      await pause(70);
+      await pause(40 + 8 * i);
     }
     element.classList.remove("tumbling");
   }

@@ -1,45 +1,52 @@
-// Moves as buttons: how each is written, what it wins, what it costs.
+// Moves as buttons and in words: how each is written, what it wins, what it costs. Squares are in red's numbers.
 
-import { chance, percent, say } from "./words.js";
+import { grade, TIE } from "./judge.js";
+import { shown } from "./position.js";
+import { chance, points, say } from "./words.js";
 
-export function moveText(move) {
+export function moveText(move, seat, rules) {
   if (move.to === null) return say("pass");
-  return `${move.from === null ? say("box") : move.from} → ${move.to}`;
+  const square = (number) => shown(seat, number, rules);
+  return `${move.from === null ? say("box") : square(move.from)} → ${square(move.to)}`;
 }
 
 export function costText({ loss, exact }) {
   if (loss === null) return "";
-  return loss === 0 ? say("best") : `−${percent(loss, exact ? 2 : 1)}`;
+  if (loss <= TIE) return say("best");
+  const digits = exact ? 2 : 1;
+  return loss < 0.5 / 10 ** (digits + 2) ? "±0" : `−${points(loss, digits)}`;
 }
 
-function part(name, text) {
-  const element = document.createElement("span");
+export function part(name, text, tag = "span") {
+  const element = document.createElement(tag);
   element.className = name;
   element.textContent = text;
   return element;
 }
 
-// A list of buttons, one for each move. `look(move)` is called while one is pointed at, `look(null)` after.
-export function moveButtons(moves, { play, look, hints = true }) {
+// A list of buttons, one for each move of a seat. `look(move)` is called while one is pointed at, `look(null)` after.
+// Without hints neither the numbers nor the order tell which is best. `chosen` is marked.
+export function moveButtons(moves, { seat, rules, play, look, hints = true, chosen = null }) {
   const list = document.createElement("ul");
   list.className = "moves";
+  const listed = hints ? moves : moves.toSorted((a, b) => (a.from ?? -1) - (b.from ?? -1));
   const untold = moves.length > 1 && moves[0].win === null; // only which move is best is known
-  for (const move of moves) {
+  for (const move of listed) {
     const button = document.createElement("button");
     button.type = "button";
     button.dataset.move = move.move;
-    button.append(part("way", moveText(move)));
+    button.append(part("way", moveText(move, seat, rules)));
     if (move.captures) button.append(part("captures", say("captures")));
-    let label = moveText(move) + (move.captures ? `, ${say("captures")}` : "");
+    let label = moveText(move, seat, rules) + (move.captures ? `, ${say("captures")}` : "");
     if (hints && move.win !== null) {
-      button.classList.toggle("estimate", !move.exact);
-      button.append(part("win", chance(move.win, move.exact)), part(move.loss ? "cost" : "cost best", costText(move)));
-      label = say("playMove", { move: label, win: chance(move.win, move.exact), cost: chance(move.loss, move.exact) });
+      button.append(part("win", chance(move.win, move.exact)), part(`cost ${grade(move.loss)}`, costText(move)));
+      label = say("playMove", { move: label, win: chance(move.win, move.exact), cost: costText(move) });
     }
     if (hints && untold && move === moves[0]) {
       button.append(part("cost best", say("best")));
       label += `, ${say("best")}`;
     }
+    if (chosen !== null && move.move === chosen) button.classList.add("chosen");
     button.setAttribute("aria-label", label);
     button.addEventListener("click", () => play(move));
     for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => look(move));

@@ -1,111 +1,287 @@
-// The panel in which a game is played.
+// The view in which a game is played: against a player of madn, or by two people at one device.
 
 import { calm, drawDie, fairRoll, pause, smallDie, tumble } from "./dice.js";
-import { Game } from "./game.js";
+import { explain } from "./explain.js";
+import { Game, PERSON, readCode } from "./game.js";
 import { drawGraph } from "./graph.js";
-import { costText, moveButtons, moveText } from "./moves.js";
-import { startingPosition, write } from "./position.js";
-import { chance, known, percent, say, signedPercent } from "./words.js";
+import { grade, judge } from "./judge.js";
+import { costText, moveButtons, moveText, part } from "./moves.js";
+import { byLevel, characterOf, levelOf, nameOf } from "./opponents.js";
+import { HOUSE_RULES, rulesText, startingPosition, write } from "./position.js";
+import * as sound from "./sound.js";
+import * as storage from "./storage.js";
+import { get } from "./table.js";
+import { say } from "./words.js";
 
-const get = (id) => document.getElementById(id);
+const FORCED = 800; // milliseconds before a move is played that is the only one
+const BEFORE = 450; // between the roll of a player of madn and its move
+const BEHIND = 350; // and after its move
+const GUARD = 600; // a click so soon after buttons have changed was meant for what was there before
 
 export class Play {
-  // `table` shows positions and marks: the part of the page that has the board.
-  constructor(table, source, rules, players) {
-    Object.assign(this, { table, source, rules, players });
+  constructor(table, games, choose) {
+    Object.assign(this, { table, games, choose });
     this.game = null;
+    this.id = null;
+    this.facts = new Map(); // what is known of the positions of the game
     this.turn = 0; // counts what was begun, so that what comes late is thrown away
-    get("player").replaceChildren(...players.map(({ name }) => new Option(name, name)));
-    get("player").addEventListener("change", () => this.about());
-    get("from").addEventListener("change", () => this.about());
+    this.from = null; // a position to begin from
+    this.built = 0; // when the buttons at the end of a game appeared
+    this.status = null;
     get("new").addEventListener("submit", (event) => {
       event.preventDefault();
       this.begin();
     });
+    get("continue").addEventListener("click", () => this.goOn());
     get("roll").addEventListener("click", () => this.roll());
     get("undo").addEventListener("click", () => this.undo());
-    get("hints").addEventListener("change", () => this.render());
-    get("download").addEventListener("click", () => this.download());
+    get("hints").checked = storage.setting("hints");
+    get("hints").addEventListener("change", () => {
+      storage.set("hints", get("hints").checked);
+      this.render();
+    });
+    get("analyse").addEventListener("click", () => table.open("explore", { position: this.game.position }));
     get("end").addEventListener("click", () => this.leave());
+    get("opponents").addEventListener("change", () => this.describe());
+    for (const name of ["pieces", "house"]) get(name).addEventListener("change", () => this.choose(this.chosenRules()));
+    this.build();
   }
 
-  about() {
-    const { name, description } = this.players.find((player) => player.name === get("player").value);
-    get("first").disabled = get("from").value === "board"; // the board says whose turn it is
-    get("about").textContent = known(`player.${name}`) ? say(`player.${name}`) : description;
+  // The form for a new game.
+  build() {
+    const { table } = this;
+    const players = [...byLevel(table.game.players), PERSON];
+    const before = get("opponents").querySelector("input:checked")?.value ?? (storage.setting("opponent") || "fpoc");
+    const card = (player) => {
+      const label = document.createElement("label");
+      label.className = "opponent";
+      const input = document.createElement("input");
+      Object.assign(input, { type: "radio", name: "player", value: player });
+      input.checked = player === before;
+      const level = levelOf(player);
+      label.append(input, part("name", player === PERSON ? say("twoPeople") : nameOf(player)));
+      if (level) {
+        const dots = part("level", "●".repeat(level));
+        dots.setAttribute("role", "img");
+        dots.setAttribute("aria-label", say("level", { level }));
+        label.append(dots);
+      }
+      return label;
+    };
+    const [legend, character] = ["legend", "#character"].map((name) => get("opponents").querySelector(name));
+    get("opponents").replaceChildren(legend, ...players.map(card), character);
+    if (!get("opponents").querySelector("input:checked")) get("opponents").querySelector("input").checked = true;
+    this.describe();
+    const { rules } = table;
+    const pieces = [...new Set(this.games.filter((game) => game.rules.squares === rules.squares).map((game) => game.rules.pieces))];
+    get("pieces").replaceChildren(...pieces.map((count) => new Option(count, count, false, count === rules.pieces)));
+    get("house").replaceChildren(
+      ...HOUSE_RULES.map((rule) => {
+        const label = document.createElement("label");
+        label.className = "check";
+        const input = document.createElement("input");
+        Object.assign(input, { type: "checkbox", name: rule, checked: rules[rule] });
+        input.disabled = !this.games.some((game) => game.rules[rule] !== rules[rule] && game.rules.pieces === rules.pieces);
+        label.append(input, say(rule));
+        return label;
+      }),
+    );
+    get("variants").hidden = this.games.length < 2;
+    get("continue").hidden = !this.kept();
+  }
+
+  // The one who is chosen, in a line.
+  describe() {
+    const player = get("opponents").querySelector("input:checked").value;
+    get("character").textContent = player === PERSON ? say("twoPeopleAbout") : characterOf(player, this.table.game.exact);
+  }
+
+  chosenRules() {
+    const on = Object.fromEntries([...get("house").querySelectorAll("input")].map(({ name, checked }) => [name, checked]));
+    return { ...this.table.rules, pieces: Number(get("pieces").value), ...on };
+  }
+
+  // The game of the browser's storage that can be continued on this page.
+  kept() {
+    return storage.current(({ code }) => code.split("~")[1] === rulesText(this.table.rules));
+  }
+
+  // Show the view; `from` is a position for a new game.
+  enter({ from = null } = {}) {
+    if (from) {
+      this.suspend();
+      this.from = from;
+      get("from").value = "board";
+    }
+    if (!this.game && !from && this.kept()) this.goOn();
+    else if (this.game) this.next();
+    else this.prepare();
+  }
+
+  // The form, with the board it is about.
+  prepare() {
+    get("new").hidden = false;
+    get("running").hidden = true;
+    document.body.classList.remove("playing");
+    this.build();
+    get("from").querySelector("[value=board]").disabled = !this.from;
+    this.table.show(this.from ?? startingPosition(this.table.rules));
+    this.table.view.mark("red", null);
   }
 
   begin() {
-    const fresh = { ...startingPosition(this.rules), turn: get("first").value === "me" ? "red" : "black" };
-    const position = get("from").value === "board" ? this.table.position : fresh;
-    this.game = new Game(this.rules, get("player").value, position);
-    get("new").hidden = true;
-    get("running").hidden = false;
-    drawDie(get("die"), null);
-    this.status = null;
-    this.next();
+    const player = get("opponents").querySelector("input:checked").value;
+    storage.set("opponent", player);
+    const wanted = get("first").value;
+    const turn = wanted === "lot" ? (fairRoll() % 2 ? "red" : "black") : wanted;
+    const position = get("from").value === "board" && this.from ? this.from : { ...startingPosition(this.table.rules), turn };
+    this.game = new Game(this.table.rules, { red: PERSON, black: player }, position);
+    this.id = crypto.randomUUID?.() ?? String(crypto.getRandomValues(new Uint32Array(2)));
+    this.facts.clear();
+    this.open();
   }
 
-  leave() {
-    this.turn++;
-    this.game = null;
-    this.render();
-    get("new").hidden = false;
-    get("running").hidden = true;
-    this.table.refresh();
-    get("player").focus();
-  }
-
-  undo() {
-    this.turn++;
-    if (!this.game.undo()) return;
-    drawDie(get("die"), this.game.roll);
-    this.tell("yourMove", { roll: this.game.roll });
-    this.render();
-    this.focusMoves();
-  }
-
-  // Look at the position, and let black move until it is red's turn or the game is over.
-  async next() {
-    const turn = ++this.turn;
-    const { game } = this;
+  // Go on with the game that the browser has kept.
+  async goOn() {
+    const kept = this.kept();
+    if (!kept) return this.prepare();
     try {
-      for (;;) {
-        this.render();
-        if (game.winner) return this.over();
-        const facts = await this.source.position(write(game.position));
-        if (turn !== this.turn) return;
-        game.facts = facts;
-        if (game.position.turn === "red") break;
-        await this.answer(turn);
-        if (turn !== this.turn) return;
-      }
-      this.tell("yourRoll");
-      this.render();
-      get("roll").focus({ preventScroll: true });
+      this.game = readCode(kept.code);
     } catch (error) {
+      storage.forget(kept.id);
       this.table.fail(error);
+      return this.prepare();
+    }
+    this.id = kept.id;
+    if ([1, 2, 3, 4, 5, 6].includes(kept.roll)) this.game.roll = kept.roll;
+    this.facts.clear();
+    this.open();
+  }
+
+  // The course of the game up to now: what is known of its positions.
+  async learn() {
+    const boards = this.game.positions.map(write);
+    try {
+      const found = await this.table.source.positions(boards.filter((board) => !this.facts.has(board)));
+      for (const answer of found) if (answer?.rolls) this.facts.set(answer.board, answer);
+    } catch {
+      // the graph stays as it is; what the game itself needs is asked for by `next`
     }
   }
 
-  // Black rolls and moves.
+  open() {
+    this.from = null;
+    get("from").value = "start";
+    get("new").hidden = true;
+    get("running").hidden = false;
+    document.body.classList.add("playing");
+    scrollTo(0, 0);
+    get("panel").scrollTop = 0;
+    this.status = null;
+    drawDie(get("die"), this.game.roll);
+    this.keep();
+    this.next();
+  }
+
+  // Put the game aside; it stays in the storage.
+  suspend() {
+    this.turn++;
+    this.game = null;
+    this.id = null;
+    document.body.classList.remove("playing");
+  }
+
+  leave() {
+    const over = this.game?.winner;
+    this.suspend();
+    this.prepare();
+    if (over) this.table.message("");
+    get("begin").focus({ preventScroll: true });
+  }
+
+  keep() {
+    const { game, id } = this;
+    const kept = storage.keep({ id, code: game.code, roll: game.roll, done: Boolean(game.winner) });
+    if (!kept) this.table.message(say("notKept"));
+  }
+
+  undo() {
+    if (!this.game || this.game.lastChoice < 0) return;
+    this.turn++;
+    this.game.undo();
+    drawDie(get("die"), this.game.roll);
+    this.keep();
+    this.next();
+  }
+
+  get mine() {
+    return this.game.person() && !this.game.winner;
+  }
+
+  get now() {
+    return this.facts.get(write(this.game.position)) ?? null;
+  }
+
+  // The legal moves with the roll that has fallen, best first.
+  get moves() {
+    const { roll } = this.game;
+    return roll === null ? [] : (this.now?.rolls[roll - 1]?.moves ?? []);
+  }
+
+  // Look at the position, and let the others move until it is a person's turn or the game is over.
+  async next() {
+    const turn = ++this.turn;
+    const { game, table } = this;
+    try {
+      for (;;) {
+        this.render();
+        if (game.plies.length + 1 > this.facts.size) this.learn().then(() => turn === this.turn && this.drawCourse());
+        if (game.winner) return this.over();
+        const facts = await table.source.position(write(game.position));
+        if (turn !== this.turn) return;
+        this.facts.set(facts.board, facts);
+        if (game.person()) break;
+        if (!(await this.answer(turn))) return;
+      }
+      if (game.roll !== null) return this.rolled(turn);
+      this.tell(game.twoPeople ? "theirRoll" : "yourRoll", { side: say(game.position.turn) });
+      this.render();
+      if (table.user === this) get("roll").focus({ preventScroll: true });
+    } catch (error) {
+      if (turn === this.turn) table.fail(error);
+    }
+  }
+
+  // A player of madn rolls and moves; false if something else was begun meanwhile.
   async answer(turn) {
     const { game } = this;
-    const roll = await this.thrown(turn);
+    const player = nameOf(game.players[game.position.turn]);
+    if (game.roll === null) {
+      this.tell("rolling", { player });
+      this.render();
+      const roll = await this.thrown(turn);
+      if (turn !== this.turn) return false;
+      game.roll = roll;
+      this.keep();
+    } else drawDie(get("die"), game.roll);
+    const { roll, position } = game;
+    const seat = position.turn;
     const [seed] = crypto.getRandomValues(new Uint32Array(1));
-    const chosen = await this.source.move(write(game.position), roll, game.player, seed);
-    if (turn !== this.turn) return;
-    game.roll = roll;
-    const move = game.moves.find((found) => found.move === chosen.move);
-    this.tell("theirMove", { player: game.player, roll, move: moveText(move) });
-    game.play(move);
+    const chosen = await this.table.source.move(write(position), roll, game.players[seat], seed);
+    if (turn !== this.turn) return false;
+    const move = this.moves.find((found) => found.move === chosen.move);
+    this.tell(move.to === null ? "theirPass" : "theirMove", { player, roll, move: moveText(move, seat, game.rules) });
     this.render();
-    if (!calm()) await pause(650);
+    await pause(calm() ? 0 : BEFORE);
+    if (turn !== this.turn) return false;
+    await this.make(move, turn);
+    await pause(calm() ? 0 : BEHIND);
+    return turn === this.turn;
   }
 
   // The roll of a turn: the first 6, or the last of as many tries as there are.
   async thrown(turn) {
-    for (let { tries } = this.game.facts; ; tries--) {
+    for (let { tries } = this.now; ; tries--) {
       const roll = fairRoll();
       await tumble(get("die"), roll);
       if (roll === 6 || tries <= 1 || turn !== this.turn) return roll;
@@ -113,136 +289,166 @@ export class Play {
     }
   }
 
-  // Red rolls.
+  // A person rolls.
   async roll() {
     const { game } = this;
-    if (!game?.facts || game.roll !== null || game.position.turn !== "red") return;
+    if (!game || !this.mine || !this.now || game.roll !== null) return;
     const turn = ++this.turn;
     get("roll").disabled = true;
+    this.table.message("");
     const roll = await this.thrown(turn);
     if (turn !== this.turn) return;
     game.roll = roll;
-    const [only] = game.moves;
-    if (only.to === null) {
-      this.tell("youPass", { roll });
-      this.render();
-      await pause(calm() ? 0 : 900);
-      if (turn === this.turn) this.play(only);
-      return;
-    }
-    this.tell("yourMove", { roll });
-    this.render();
-    this.focusMoves();
+    this.keep();
+    this.rolled(turn);
   }
 
-  play(move) {
-    this.game.play(move);
-    this.table.mark(null);
-    this.next();
+  // A person has rolled: choose, or play what is the only move.
+  async rolled(turn) {
+    const { game } = this;
+    const { roll } = game;
+    drawDie(get("die"), roll);
+    const [only, ...more] = this.moves;
+    if (more.length) {
+      this.tell("yourMove", { roll });
+      this.render();
+      this.focusMoves();
+      return;
+    }
+    this.tell(only.to === null ? "youPass" : "youMust", { roll, move: moveText(only, game.position.turn, game.rules) });
+    this.render();
+    this.table.view.mark(game.position.turn, only);
+    await pause(calm() ? 0 : FORCED);
+    if (turn === this.turn) this.play(only);
+  }
+
+  async play(move) {
+    const turn = ++this.turn;
+    await this.make(move, turn);
+    if (turn === this.turn) this.next();
+  }
+
+  // Make a move: it counts at once, the eye follows.
+  async make(move, turn) {
+    const { game, table } = this;
+    const { position, roll } = game;
+    get("choices").replaceChildren();
+    game.play(roll, move);
+    this.keep();
+    if (table.user === this) await table.view.play(position.turn, move);
+    if (turn !== this.turn || table.user !== this) return;
+    this.render();
   }
 
   over() {
     const { game } = this;
-    this.tell(game.winner === "red" ? "youWin" : "youLose", { player: game.player });
+    const won = game.twoPeople ? "sideWins" : game.person(game.winner) ? "youWin" : "youLose";
+    (won === "youLose" ? sound.lose : sound.win)();
+    this.tell(won, { player: nameOf(game.players[game.winner]), side: say(game.winner) });
+    this.built = performance.now();
     this.render();
-    get("end").focus({ preventScroll: true });
   }
 
   focusMoves() {
-    get("choices").querySelector("button")?.focus({ preventScroll: true });
+    if (this.table.user === this) get("choices").querySelector("button")?.focus({ preventScroll: true });
   }
 
   tell(word, values = {}) {
     this.status = [word, values];
   }
 
-  download() {
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([this.game.record], { type: "text/plain" }));
-    link.download = "game.txt";
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-  }
-
-  // The place on the board of a move's piece was clicked: play it.
   pick(place) {
-    const move = this.moveFrom(place);
-    if (move) this.play(move);
-  }
-
-  moveFrom(place) {
-    if (!place || this.game?.position.turn !== "red") return undefined;
-    return this.game.moves.find(({ from, to }) =>
-      to === null ? false : from === null ? place.kind === "box" && place.seat === "red" : place.kind !== "box" && place.red === from,
-    );
+    const move = this.game && this.mine && this.table.moveFrom(place, this.moves);
+    if (move && this.moves.length > 1) this.play(move);
   }
 
   render() {
-    const { game } = this;
-    this.about();
-    document.body.classList.toggle("playing", Boolean(game));
-    if (!game) return;
-    const mine = game.position.turn === "red" && game.roll !== null && !game.winner;
-    this.table.show(game.position, { movable: (place) => mine && Boolean(this.moveFrom(place)) });
+    const { game, table } = this;
+    if (!game || table.user !== this) return;
+    const free = this.mine && game.roll !== null && this.moves.length > 1;
+    table.show(game.position, { movable: (place) => free && Boolean(table.moveFrom(place, this.moves)), still: true });
+    const last = game.plies.at(-1);
+    table.view.mark(last?.seat, last?.move, true);
     get("status").textContent = this.status ? say(...this.status) : "";
-    get("roll").disabled = !(game.facts && game.roll === null && game.position.turn === "red" && !game.winner);
-    get("undo").disabled = !game.canUndo;
-    const hints = get("hints").checked;
-    const look = (move) => this.table.mark(move);
-    const play = (move) => this.play(move);
-    const moves = !mine || game.moves[0].to === null ? [] : hints ? game.moves : game.moves.toSorted((a, b) => a.from - b.from);
-    get("choices").replaceChildren(...(moves.length ? [moveButtons(moves, { play, look, hints })] : []));
-    get("course").hidden = !hints && !game.winner; // it would tell which move was a mistake
-    drawGraph(get("graph"), game.wins, Boolean(game.winner) || (game.facts ?? game.plies.at(-1)?.facts)?.exact !== false);
-    get("plies").replaceChildren(...game.plies.map((ply) => this.line(ply, hints)));
-    get("plies").scrollTop = get("plies").scrollHeight;
-    this.summarise();
+    get("running").dataset.seat = game.position.turn;
+    get("roll").disabled = !(this.mine && this.now && game.roll === null);
+    get("undo").disabled = game.lastChoice < 0;
+    get("choices").style.setProperty("--rows", Math.max(4, game.rules.pieces));
+    if (game.winner) get("choices").replaceChildren(this.farewell());
+    else if (free) {
+      const look = (move) => (move ? table.view.mark(game.position.turn, move) : table.view.mark(last?.seat, last?.move, true));
+      const options = { seat: game.position.turn, rules: game.rules, play: (move) => this.play(move), look, hints: get("hints").checked };
+      get("choices").replaceChildren(moveButtons(this.moves, options));
+    } else get("choices").replaceChildren();
+    this.renderWhy(free && get("hints").checked);
+    this.drawCourse();
   }
 
-  line(ply, hints) {
-    const item = document.createElement("li");
-    item.className = ply.seat;
-    const words = [`${say(ply.seat)}: ${moveText(ply.move)}`];
-    if (ply.move.captures) words.push(say("captures"));
-    if (hints && ply.move.loss) words.push(costText(ply.move));
-    const text = document.createElement("span");
-    text.textContent = words.join(", ");
-    item.append(smallDie(ply.roll), text);
-    return item;
+  // Why the best of the moves that can be chosen is better than the next one.
+  renderWhy(wanted) {
+    const { turn, game, moves, table } = this;
+    get("why").textContent = "";
+    if (!wanted) return;
+    const ply = { position: game.position, seat: game.position.turn, roll: game.roll };
+    explain(table, ply, { best: moves[0], played: moves[1] }, (text) => (get("why").textContent = text), () => turn === this.turn);
   }
 
-  summarise() {
-    const { game } = this;
-    const box = get("summary");
-    box.hidden = !game.winner;
-    if (!game.winner) return;
-    const [red, black] = ["red", "black"].map((seat) => game.account(seat));
-    const head = document.createElement("h2");
-    head.textContent = say("summary");
-    const text = document.createElement("p");
-    text.className = "quiet";
-    if (!red || !black) {
-      text.textContent = say("unknownSummary");
-      box.replaceChildren(head, text);
-      return;
-    }
-    const { wins } = game;
-    const exact = red.exact && black.exact;
-    text.textContent = say("explain", { first: chance(wins[0], game.plies[0].facts.exact), last: percent(wins.at(-1)) });
-    if (!exact) text.textContent += ` ${say("roughly")}`;
-    const table = document.createElement("table");
-    const row = (kind, ...cells) => {
-      const line = table.insertRow();
-      for (const cell of cells) {
-        const element = document.createElement(kind);
-        element.textContent = cell;
-        line.append(element);
-      }
+  // What comes after a game.
+  farewell() {
+    const box = document.createElement("div");
+    box.className = "farewell";
+    const button = (word, work, name = "") => {
+      const element = part(name, say(word), "button");
+      element.type = "button";
+      element.addEventListener("click", () => performance.now() - this.built > GUARD && work());
+      return element;
     };
-    const errors = ({ cost, errors: count }) => say(count === 1 ? "errorsOf1" : "errorsOf", { cost: chance(cost, exact), count });
-    row("th", "", say("errors"), say("luck"));
-    row("td", say("you"), errors(red), chance(red.luck, exact, signedPercent));
-    row("td", say("opponent", { player: game.player }), errors(black), chance(black.luck, exact, signedPercent));
-    box.replaceChildren(head, table, text);
+    const again = () => {
+      const { players, start } = this.game;
+      this.suspend();
+      this.game = new Game(this.table.rules, players, { ...startingPosition(this.table.rules), turn: start.turn === "red" ? "black" : "red" });
+      this.id = crypto.randomUUID?.() ?? String(crypto.getRandomValues(new Uint32Array(2)));
+      this.facts.clear();
+      this.open();
+    };
+    box.append(
+      button("reviewGame", () => this.table.open("review", { game: this.game }), "main"),
+      button("rematch", again),
+    );
+    return box;
+  }
+
+  drawCourse() {
+    const { game } = this;
+    if (!game) return;
+    const hints = get("hints").checked;
+    const facts = game.positions.map((position) => this.facts.get(write(position)));
+    const { plies, wins, exact } = judge(game, facts);
+    get("course").classList.toggle("blind", !hints && !game.winner); // the graph would tell which move was a mistake
+    drawGraph(get("graph"), wins, { exact: exact.at(-1) });
+    get("plies").replaceChildren(...game.plies.map((ply, at) => plyLine(ply, hints ? plies[at] : null, game.rules)));
+    get("plies").scrollTop = get("plies").scrollHeight;
   }
 }
+
+// A ply as a line of a list; `judgement` adds what it cost.
+export function plyLine(ply, judgement, rules) {
+  const item = document.createElement("li");
+  item.className = ply.seat;
+  const words = [moveText(ply.move, ply.seat, rules)];
+  if (ply.move.captures) words.push(say("captures"));
+  item.append(smallDie(ply.roll), part("side", say(ply.seat)), part("way", words.join(", ")));
+  if (judgement?.loss > 0.0005) {
+    const { loss, exact } = judgement;
+    item.append(part(`cost ${grade(loss)}`, costText({ loss, exact })));
+  }
+  return item;
+}
+
+// Kept games as a person knows them.
+export const titleOf = (game) => {
+  const [red, black] = ["red", "black"].map((seat) => nameOf(game.players[seat]));
+  const names = game.twoPeople ? say("twoPeople") : `${red} – ${black}`;
+  return say("gameTitle", { names, pieces: game.rules.pieces, plies: game.plies.length });
+};
+

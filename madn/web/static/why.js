@@ -260,6 +260,15 @@ export function sentences(why, language = "en", { square = (number) => number, m
   return [text, fill(name, { a, points, what: also })];
 }
 
+// The sentences about a roll of a position, as the page writes moves: the best one against the chosen one (a text, or null
+// for the second best). `shift` is added to the numbers of main squares.
+export function pageSentences({ board, rolls, error }, roll, rules, chosen, { language, shift = 0 }) {
+  const square = (number) => (number < rules.squares ? (number + shift) % rules.squares : number);
+  const box = language === "de" ? "Haus" : "box";
+  const move = ({ from, to }) => `${from === null ? box : square(from)} → ${square(to)}`;
+  return sentences(explain(board, roll, rules, rolls[roll - 1].moves, { chosen, error }), language, { square, move });
+}
+
 // Which sentence says what the best move is worth more, and how many percentage points that is.
 function worthText({ difference, exact, error }, words, fill) {
   if (difference === null) return null;

@@ -1,0 +1,218 @@
+"""Proved bounds: for every position of a solved component a value that is not too large and one that is not too small.
+
+Let T be one step of the game with lost rolls solved away: the means, over the rolls, of the best successors. It is
+monotone. If l <= T(l) everywhere, then l <= T(l) <= T(T(l)) <= ..., which tends to the solution because the game ends
+with probability 1 whatever is played: l is a lower bound. Likewise u >= T(u) is an upper one. docs/proof.md has it in
+full.
+
+A sweep reads, besides what it has written itself, only what captures lead to, as the sweep before left it. So begin
+with l there, somewhat below the solved values, and sweep, rounding down. If what the sweep leaves there is nowhere less
+than it was, then its result l' satisfies l' <= T(l'): it was computed from values that are at most l'. Otherwise begin
+further below. From there on every sweep raises l, until it stays: then l is T(l) rounded down, and no single bound can
+be moved by a step without the checker seeing it.
+
+**How far below.** A capture takes one piece from the main field. A margin that grows with the number of pieces there is
+smaller after a capture than before it, so a position where every roll captures again does not stand still.
+
+**Like sides.** The solver keeps one half of the matrices, and the other half is the same with its sign changed; but a
+lower bound with its sign changed is an upper one. Here the matrices are whole. Sweeping downwards then gives the upper
+bounds too, with rows and columns exchanged: as many values as sweeps of a half in both directions.
+
+**Which way is down.** Matrices are in the row player's view, and so is what is rounded (`solve_pair` in lanes.h).
+Values of the column player's moves into other finish zones come in the column player's view: a sweep down reads their
+upper bounds.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.board import Board
+from madn.errors import PlanError
+from madn.solver import kernels
+from madn.solver.components import InMemory, Matrices, Solved, whole_exit
+from madn.solver.graph import Pair, pair_text
+from madn.solver.numbers import FLOAT64, STEPS48, Representation, Values
+from madn.solver.plan import Plan
+from madn.solver.tables import SweepTables
+
+GROWTH = 0.1  # of the margin, for each piece on the main field
+FIRST_TRY = 12  # roundings that the first margin has room for, besides half the tolerance
+WIDER = 1.3  # times the margin, for the next try
+TRIES = 60
+BLOCK = 256  # rows that are compared at a time
+
+# What is added before a division is rounded to the nearest integer, to round it down (taken off) or up (added) as exact
+# arithmetic would.
+#
+# fixed32: sums of six values are exact in 32 bits. The two products with factors, at most 2**28 together, are off by a
+# rounding of the factor and one of the product, 2**-53 each of 2**28; their sum, and that with this number, are rounded
+# once each, by at most 2**-25. All that is less than 2**-22. The exact quotient has a divisor of at most 31,031 (both
+# sides wait for a 6 in three rolls; 36 otherwise): it is a whole number, or 2**-15 or more away from one. So a result
+# that is off by 2**-22 and moved by 2**-17 towards the other side is rounded to the right one of its two neighbours.
+#
+# Floats hold whole numbers here, and the kernel divides integers: only the sign counts.
+ROUNDING = 0.5 - 2.0**-17
+
+
+class Proof(NamedTuple):
+    """What was found when the bounds of a component were proved."""
+
+    component: str
+    sweeps: int  # directed ones: one a try, of both directions together
+    width: float  # the largest difference of an upper and a lower bound
+    board: Board  # the position that has it
+
+
+class Bounds:
+    """Lower and upper values of the components that are proved, by the finish zones of rows and columns.
+
+    As `Solved` has one value: whole matrices in the row player's view. What is missing is there with rows and columns
+    exchanged, in the other layer: a lower bound of one side is an upper one of the other.
+    """
+
+    def __init__(self, representation: Representation) -> None:
+        self.steps = STEPS48 if representation == FLOAT64 else representation
+        self.lower: dict[Pair, Matrices] = {}
+        self.upper: dict[Pair, Matrices] = {}
+
+    def prove(self, component: InMemory, plan: Plan) -> Proof:
+        """Find bounds of a component whose values are solved."""
+        rows, columns = component.rows, component.columns
+        down = _Sweep(component, plan, self.steps, self.lower, self.upper, -1)
+        lower, sweeps = down.run(), down.sweeps
+        pair, exchanged = (rows.finish, columns.finish), (columns.finish, rows.finish)
+
+        def other_view(matrices: Matrices) -> Matrices:
+            return matrices.transposed(columns.size, self.steps, plan.threads)
+
+        upper = None
+        if component.mirrored:
+            self.lower[pair] = lower
+            if rows.finish:
+                self.upper[pair] = other_view(lower)
+        else:
+            up = _Sweep(component, plan, self.steps, self.upper, self.lower, +1, down.tables)
+            upper, sweeps = up.run(), sweeps + up.sweeps
+            self.lower[exchanged], self.upper[exchanged] = other_view(upper), other_view(lower)
+            if rows.finish:
+                self.lower[pair], self.upper[pair] = lower, upper
+        width, masks = widest(component, lower, upper)
+        board = Board.from_masks(*masks, plan.rules)
+        return Proof(pair_text(plan.rules, pair), sweeps, width / self.steps.unit, board)
+
+
+class _Sweep:
+    """A directed sweep of one component: -1 for lower bounds, +1 for upper ones."""
+
+    def __init__(
+        self,
+        component: InMemory,
+        plan: Plan,
+        steps: Representation,
+        row_values: Solved,
+        column_values: Solved,
+        direction: int,
+        tables: SweepTables | None = None,
+    ) -> None:
+        self.component, self.plan, self.steps, self.direction = component, plan, steps, direction
+        self.sweeps = 0
+        rows, columns = component.rows, component.columns
+        size = max(rows.size, columns.size)
+        row_exits = [whole_exit(f, columns.finish, size, steps, row_values) for f in rows.moves.exits]
+        column_exits = [whole_exit(f, rows.finish, size, steps, column_values) for f in columns.moves.exits]
+        self.values = Matrices.full(rows.size, columns.size, steps)
+        starts = [(m.start, m.start) for m in row_exits], [m.start for m in column_exits]
+        self.tables = tables or SweepTables.of(rows, columns, self.values.start, *starts, refill=False, whole=True)
+        self.sweeper = kernels.SWEEPERS[kernels.build](
+            self.tables,
+            self.values.L,
+            self.values.R,
+            [(m.L, m.R) for m in row_exits],
+            [(m.L, m.R) for m in column_exits],
+        )
+
+    def run(self) -> Matrices:
+        """Sweep until what captures lead to stays where it is, from values that the first sweep keeps within."""
+        solved, least = after_capture(self.component, self.steps), self._first_margin()
+        state = self.sweeper.after_capture[: solved.size].reshape(solved.shape)
+        for _ in range(TRIES):
+            for row, (values, share) in enumerate(zip(solved, self._shares(), strict=True)):
+                state[row] = values - self.direction * np.ceil(least * share[:, None])  # in the other view: other way
+            begun = state.copy()
+            change = self._sweep()
+            if self._stays(begun, state):
+                while change > 0:
+                    change = self._sweep()
+                return self.values
+            least *= WIDER
+        raise PlanError(f"no bounds were found in {TRIES} tries, up to {least / self.steps.unit:g} from the values")
+
+    def _first_margin(self) -> float:
+        return self.plan.tolerance * self.steps.unit / 2 + FIRST_TRY
+
+    def _sweep(self) -> float:
+        """Sweep once; returns the largest change of what captures lead to."""
+        self.sweeps += 1
+        strips, threads = self.component.strips, self.plan.threads
+        change: float = self.sweeper.run(0, strips, threads, False, 0.0, self.direction * ROUNDING)[0]
+        return change
+
+    def _shares(self) -> Iterator[NDArray[Any]]:
+        """For each state with a piece in the box the margin against every column, in units of the least one."""
+        rows, columns = self.component.rows, self.component.columns
+        theirs = 1 + GROWTH * np.bitwise_count(columns.masks)
+        for mask in rows.masks[rows.boxed]:
+            yield theirs + GROWTH * int(mask).bit_count()
+
+    def _stays(self, begun: Values, ended: Values) -> bool:
+        """Whether the bounds of all positions, in the column player's view, are at most as far out as they were."""
+        rows, columns = self.component.rows, self.component.columns
+        for state, before, after in zip(rows.boxed, begun, ended, strict=True):
+            outside = (after > before if self.direction < 0 else after < before).any(axis=1)
+            if (outside & ((rows.facing[state] & columns.masks) == 0)).any():
+                return False
+        return True
+
+
+def widest(component: InMemory, lower: Matrices, upper: Matrices | None) -> tuple[float, tuple[int, int]]:
+    """The largest difference of the bounds of a position, in stored units, and the masks of that position.
+
+    `upper` is None for like sides: then it is `lower` exchanged.
+    """
+    rows, columns = component.rows, component.columns
+    shape, size = (rows.size, columns.size), rows.size * columns.size
+    found: tuple[float, tuple[int, int]] = (-1.0, (0, 0))
+    for mover, other in (("L", "R"), ("R", "L")) if upper is not None else (("L", "R"),):
+        below = getattr(lower, mover)[:size].reshape(shape)
+        above = (getattr(lower, other) if upper is None else getattr(upper, mover))[:size].reshape(shape)
+        for begin in range(0, rows.size, BLOCK):
+            some = slice(begin, begin + BLOCK)
+            width = (-above[:, some].T if upper is None else above[some]) - below[some]
+            width[(rows.facing[some, None] & columns.masks) != 0] = -1
+            at = int(width.argmax())
+            if (most := float(width.flat[at])) > found[0]:
+                row, column = int(rows.whole_masks[begin + at // columns.size]), at % columns.size
+                masks = row, int(columns.whole_masks[column])
+                found = most, masks if mover == "L" else masks[::-1]
+    return found
+
+
+def after_capture(component: InMemory, steps: Representation) -> Values:
+    """The solved values that captures lead to, in the column player's view: [row with a boxed piece, column, (-R, -L)].
+
+    They are in whole steps.
+    """
+    rows, columns, values = component.rows, component.columns, component.values
+    out = np.empty((len(rows.boxed), columns.size, 2), values.L.dtype)
+    for number, row in enumerate(rows.boxed):
+        first, start = int(values.first[row]), int(values.start[row])
+        for side, (kept, exchanged) in enumerate(((values.R, values.L), (values.L, values.R))):
+            out[number, first:, side] = -kept[start + first : start + columns.size]
+            out[number, :first, side] = exchanged[values.start[:first] + row]
+    if steps != component.representation:
+        out *= steps.unit / component.representation.unit
+        np.rint(out, out=out)
+    return out

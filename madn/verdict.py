@@ -1,0 +1,97 @@
+"""Whether this computer can carry out a solve, and every other way there is, with its figures."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from madn.board import Board
+from madn.machine import available_memory
+from madn.rules import Rules
+from madn.solver import Plan, make_plan
+from madn.solver.estimate import Speed, seconds
+from madn.solving import POLICY_BYTES, planned
+from madn.store.workplace import disk_of
+
+
+@dataclass(frozen=True)
+class Way:
+    """A solve and what it takes; `disk_bytes` are those of databases and scratch files together."""
+
+    what: str
+    command: str
+    memory_bytes: int
+    disk_bytes: int
+    seconds: float
+    fits: bool
+
+
+@dataclass(frozen=True)
+class Room:
+    """What this computer has: free memory, or what is allowed of it, and free disk."""
+
+    memory: int | None
+    disk: int
+
+    @classmethod
+    def here(cls, place: str | os.PathLike[str], memory: int | None = None) -> "Room":
+        """That of this computer at the moment, with the disk that `place` is on."""
+        free = available_memory()
+        allowed = memory if free is None or memory is None else min(free, memory)
+        return cls(free if allowed is None else allowed, disk_of(place).free)
+
+    def holds(self, memory: int, disk: int) -> bool:
+        """Whether there is as much."""
+        return (self.memory is None or memory <= self.memory) and disk <= self.disk
+
+
+def disk_bytes(plan: Plan, values: bool = True, best_moves: bool = False) -> int:
+    """The most that a solve takes on one disk: its scratch files, and databases of values and of best moves."""
+    moves = int(plan.positions * POLICY_BYTES) if best_moves else 0
+    return (plan.peak_bytes if values else plan.scratch_bytes) + moves
+
+
+def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:
+    """Other solves than that of a plan: from disk, best moves only, a part of the game, fewer pieces."""
+    if plan.method == "thesis":
+        return []
+    rules, limit = plan.rules, room.memory or plan.memory_bytes
+    usual = make_plan(rules, board=plan.board)
+    settings: dict[str, Any] = {"board": plan.board, "memory": limit, "threads": plan.threads}
+    if plan.tolerance != usual.tolerance:
+        settings["tolerance"] = plan.tolerance
+    name = f"{rules.pieces}-pieces"
+
+    def way(what: str, rules: Rules = rules, name: str = name, best_moves: bool = False, **changes: Any) -> Way:
+        chosen = {**settings, **changes}
+        other = planned(rules, None if best_moves else name, policy=name if best_moves else None, **chosen)
+        words = [f"madn solve {rules.options.replace(f' --squares {Rules().squares}', '')}"]  # goes without saying
+        words += [f"--for {chosen['board']}"] if chosen["board"] else []
+        words += [f"--tolerance {chosen['tolerance']}"] if "tolerance" in chosen else []
+        command = " ".join([*words, "--policy" if best_moves else "--out", name])
+        needed, time = disk_bytes(other, not best_moves, best_moves), seconds(other, speed, best_moves)
+        return Way(what, command, other.memory_bytes, needed, time, room.holds(other.memory_bytes, needed))
+
+    def largest(smaller: Iterator[Way]) -> list[Way]:
+        return [first] if (first := next((way for way in smaller if way.fits), None)) else []
+
+    found = [way("from disk")] if plan.scratch is None else []
+    found.append(way("best moves only", best_moves=True))
+    if plan.board is None:
+        found += largest(way(f"what {board} can lead to", board=board) for board in _later_boards(rules))
+    fewer = (replace(rules, pieces=pieces) for pieces in range(rules.pieces - 1, 0, -1))
+    found += largest(way(_pieces(less), less, f"{less.pieces}-pieces", board=None) for less in fewer)
+    return found
+
+
+def _pieces(rules: Rules) -> str:
+    return "1 piece" if rules.pieces == 1 else f"{rules.pieces} pieces"
+
+
+def _later_boards(rules: Rules) -> Iterator[str]:
+    """Boards of which less and less remains to be played: pieces of both sides are home, one side's first."""
+    last = rules.squares + rules.pieces
+    for home in range(1, 2 * rules.pieces - 1):
+        own, other = (home + 1) // 2, home // 2
+        sides = [[0, *range(last - count, last)] for count in (own, other)]
+        yield str(Board.parse("/".join(",".join(map(str, side)) for side in sides), rules))

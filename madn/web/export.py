@@ -1,0 +1,252 @@
+"""The page as static files: `madn export-web`. They need no server of ours, only one that sends files.
+
+Everything is in one directory: the files of the page (`static`), those that answer in place of a server (`local`, whose
+`api.js` takes the place of the page's), the models of the estimator, `games.json` with what can be asked, and of each
+database the frames and an index that a browser can read. `SHA256SUMS` lists all of it.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from importlib import resources
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import madn
+from madn.advisor import estimates_of
+from madn.board import Board
+from madn.database import Database, open_database
+from madn.drawing import layout
+from madn.errors import CorruptBlockError, InvalidNumberError, NoValuesError, OutputError
+from madn.estimator import DATA, file_name
+from madn.players import PLAYERS, EstimatePlayer, Player, RulePlayer
+from madn.rules import HOUSE_RULES, Rules
+from madn.store.blocks import Encoding
+from madn.store.catalogue import read_catalogue
+from madn.store.records import SUMS, BlockTable
+from madn.store.workplace import check_room, workplace
+from madn.web.answers import encoded
+from madn.web.games import OFFERED, name_of
+
+GAMES = "games.json"
+KIND = "madn web page"  # what games.json says it is
+PAGE = 1024  # rows of an index that are read at a time
+ROWS = np.dtype(
+    [
+        ("first", "<u8"),
+        ("count", "<u4"),
+        ("file", "<u2"),
+        ("encoding", "<u2"),
+        ("offset", "<u8"),
+        ("length", "<u4"),
+        ("digest", "V16"),
+    ]
+)
+COPIED = 1 << 22  # bytes at a time
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedPage:
+    """What was written: the number of files, their bytes, and the games that the page offers."""
+
+    files: int
+    bytes: int
+    games: tuple[str, ...]
+
+
+def export_page(
+    directory: str | os.PathLike[str],
+    databases: Sequence[str | os.PathLike[str]] = (),
+    *,
+    at: str | None = None,
+    progress: Progress = lambda fraction, text: None,
+) -> ExportedPage:
+    """Write the page into a directory, which takes the place of an earlier export in one step.
+
+    The games of the standard board that have an estimator are offered, and those of the `databases`, which are copied.
+    With `at`, an address, the frames of the one database stay where they are: there.
+    """
+    if at is not None and (len(databases) != 1 or not re.fullmatch(r"https?://[^\s\"'<>\\]+", at)):
+        raise InvalidNumberError(f"at: an address like https://example.org/two/ for one database, not {at!r}")
+    with ExitStack() as stack:
+        opened = {name: stack.enter_context(db) for name, db in _opened(databases).items()}
+        files = _page_files()
+        files |= {file_name(pieces): (DATA / file_name(pieces)).read_bytes() for pieces in _models()}
+        copies: dict[str, tuple[Path, str]] = {}
+        for name, database in opened.items():
+            files |= _index(name, database, at)
+            if at is None:
+                copies |= {f"{name}-{file}": (database.path / file, sha) for file, sha in database.digests.items()}
+        files[GAMES] = encoded(_games(opened))
+        total = sum(map(len, files.values())) + sum(path.stat().st_size for path, _ in copies.values())
+        check_room([([directory], total)])
+        with workplace(directory, check=check_replaceable) as work:
+            sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+            for name, content in files.items():
+                (work.part / name).write_bytes(content)
+            done = 0
+            for name, (path, expected) in copies.items():
+                sums[name] = _copied(path, work.part / name)
+                done += path.stat().st_size
+                progress(done / total, name)
+                if sums[name] != expected:
+                    raise CorruptBlockError(
+                        f"{path}: SHA-256 mismatch: catalogue says {expected}, file has {sums[name]}"
+                    )
+            (work.part / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="ascii")
+            count, size = len(sums) + 1, sum(entry.stat().st_size for entry in os.scandir(work.part))
+            work.publish()
+    return ExportedPage(count, size, tuple(game["name"] for game in json.loads(files[GAMES])["games"]))
+
+
+def check_replaceable(target: Path) -> None:
+    """Raise `OutputError` if anything but an earlier export, or an empty directory, would be lost at `target`."""
+    try:
+        mode = target.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISDIR(mode):
+        raise OutputError(f"{target}: this is a file; the page is a directory")
+    names = set(os.listdir(target))
+    if not names:
+        return
+    try:
+        kind = json.loads((target / GAMES).read_bytes())["kind"]
+        listed = {line[66:] for line in (target / SUMS).read_text(encoding="ascii").splitlines()}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise OutputError(f"{target}: not replaced: it is not an earlier export of the page") from None
+    foreign = sorted(names - listed - {SUMS})
+    if kind != KIND or foreign:
+        what = f"{foreign[0]!r} is not part of it" if foreign else f"{GAMES} is of another kind"
+        raise OutputError(f"{target}: not replaced: {what}")
+
+
+def _opened(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Database]:
+    """The databases by a name that can stand in an address."""
+    opened: dict[str, Database] = {}
+    try:
+        for path in paths:
+            database = open_database(path)
+            name = name_of(database.rules)
+            if name in opened:
+                database.close()
+                raise OutputError(f"{path}: {opened[name].path} has the same game")
+            opened[name] = database
+            if database.values == "policy":
+                raise NoValuesError(f"{path}: this database stores best moves only; the page needs values")
+    except BaseException:
+        for database in opened.values():
+            database.close()
+        raise
+    return opened
+
+
+def _page_files() -> dict[str, bytes]:
+    """The files of the page, with those that answer in place of a server; they may lie anywhere on a host."""
+    web = resources.files("madn") / "web"
+    files = {file.name: file.read_bytes() for folder in ("static", "local") for file in (web / folder).iterdir()}
+    return {name: _relative(content) if name.endswith(".html") else content for name, content in files.items()}
+
+
+def _relative(page: bytes) -> bytes:
+    """A page whose links do not begin at the root of its host."""
+    return re.sub(rb'(href|src)="/([^"]*)"', lambda link: b'%s="%s"' % (link[1], link[2] or b"./"), page)
+
+
+def _models() -> list[int]:
+    """The numbers of pieces that there is an estimator for, those offered first at the front."""
+    return [pieces for pieces in OFFERED if estimates_of(Rules(pieces)) is not None]
+
+
+def _games(databases: Mapping[str, Database]) -> dict[str, Any]:
+    """What the page offers: games, players, and where squares are drawn."""
+    rules = [database.rules for database in databases.values()]
+    for pieces, house in product(_models(), product((False, True), repeat=len(HOUSE_RULES))):
+        rules.append(Rules(pieces, **dict(zip(HOUSE_RULES, house, strict=True))))
+    rules = [one for one in rules if name_of(one) in databases or estimates_of(one) is not None]
+    games = [_game(one, databases.get(name_of(one))) for one in dict.fromkeys(rules)]
+    content = [madn.__version__, games, {name: database.digests for name, database in databases.items()}]
+    version = hashlib.sha256(encoded(content)).hexdigest()[:12]
+    return {
+        "kind": KIND,
+        "madn": madn.__version__,
+        "games": [{**game, "version": version} for game in games],
+        "players": [_player(player) for player in PLAYERS.values()],
+        "layouts": {f"{one.pieces},{one.squares}": asdict(layout(one)) for one in rules},
+    }
+
+
+def _game(rules: Rules, database: Database | None) -> dict[str, Any]:
+    start = Board.start(rules)
+    estimates = estimates_of(rules)
+    win = None
+    if database is not None and start in database:
+        win = database.win(start)
+    elif estimates is not None:
+        win = float(estimates.engine.win(*start.masks))
+    players = [name for name in PLAYERS if name != EstimatePlayer.name or estimates is not None]
+    facts = {"name": name_of(rules), "rules": asdict(rules), "positions": rules.positions, "players": players}
+    facts["estimated"] = estimates is not None
+    facts["exact"] = database is not None and database.whole
+    facts["boards"] = {"start": {"board": str(start), "win": win}}
+    return facts if database is None else {**facts, "database": f"{name_of(rules)}-index.json"}
+
+
+def _player(player: Player) -> dict[str, Any]:
+    facts: dict[str, Any] = {"name": player.name, "description": player.description}
+    if isinstance(player, RulePlayer):
+        facts |= {"rules": [asdict(rule) for rule in player.rules], "draws": player.draws}
+    return {**facts, "estimates": True} if isinstance(player, EstimatePlayer) else facts
+
+
+def _index(name: str, database: Database, at: str | None) -> dict[str, bytes]:
+    """The catalogue of a database as files that a browser can read."""
+    catalogue, table = read_catalogue(database.path)
+    files, encodings = list(database.digests), [stored.encoding for stored in catalogue.encodings]
+    if [file.sha256 for file in catalogue.files] != list(database.digests.values()):
+        raise CorruptBlockError(f"{database.path}: another database has taken its place")
+    rows = _rows(table, encodings)
+    facts = {
+        "rules": asdict(database.rules),
+        "files": [f"{at.rstrip('/')}/{file}" if at is not None else f"{name}-{file}" for file in files],
+        "encodings": [
+            {"name": one.name, "code": one.code, "bits": one.bits, "zero": one.zero, "scale": one.scale}
+            for one in encodings
+        ],
+        "tie": database.tie,
+        "error": database.error,
+        "index": f"{name}-index.bin",
+        "page": PAGE,
+        "rows": len(rows),
+        "keys": rows["first"][::PAGE].tolist(),
+    }
+    return {f"{name}-index.json": encoded(facts), f"{name}-index.bin": rows.tobytes()}
+
+
+def _rows(table: BlockTable, encodings: list[Encoding]) -> np.ndarray[Any, Any]:
+    rows = np.zeros(len(table), ROWS)
+    rows["first"], rows["count"], rows["file"] = table.first_id, table.count, table.file
+    rows["offset"], rows["length"] = table.offset, table.length
+    rows["encoding"] = [encodings.index(encoding) for encoding in table.encodings]
+    rows["digest"] = np.frombuffer(bytes.fromhex("".join(table.digest)), "V16")
+    return rows
+
+
+def _copied(source: Path, target: Path) -> str:
+    """Copy a file; return its SHA-256."""
+    shutil.copyfile(source, target)
+    digest = hashlib.sha256()
+    with open(target, "rb") as file:
+        while part := file.read(COPIED):
+            digest.update(part)
+    return digest.hexdigest()
