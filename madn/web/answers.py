@@ -61,8 +61,8 @@ class Served:
     values fit into memory, so that an answer, after the first few, waits for no disk.
     """
 
-    def __init__(self, name: str, database: Database) -> None:
-        self.name = name
+    def __init__(self, name: str, database: Database, answers: int = CACHED_ANSWERS) -> None:
+        self.name, self.answers = name, answers  # so many are kept
         self.database = database
         info = database.info()
         try:
@@ -83,7 +83,7 @@ class Served:
         players = [name for name in PLAYERS if name != EstimatePlayer.name or estimates_of(rules) is not None]
         self.facts = {"name": self.name, "version": version, **facts, "players": players}
         self.layout = tagged(encoded(asdict(layout(rules))))
-        self._final = lru_cache(CACHED_ANSWERS)(self._final_position)
+        self._final = lru_cache(self.answers)(self._final_position)
 
     def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
         """Put a question to the database."""
@@ -194,8 +194,8 @@ class ServedAdvisor(Served):
 
     at_hand = False
 
-    def __init__(self, name: str, advisor: Advisor) -> None:
-        self.name = name
+    def __init__(self, name: str, advisor: Advisor, answers: int = CACHED_ANSWERS) -> None:
+        self.name, self.answers = name, answers
         self.advisor = advisor
         start = Board.start(advisor.rules)
         boards = {"start": {"board": str(start), "win": float(advisor.win(start))}}

@@ -14,6 +14,7 @@ from madn.web.answers import Served, ServedAdvisor
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 OFFERED = (4, 3, 2)  # pieces
+ANSWERS = 512  # that are kept of a game on offer: there are dozens of them
 Opening = Callable[[], Served]
 
 
@@ -68,7 +69,9 @@ def on_offer(stack: ExitStack) -> dict[str, tuple[Rules, Opening]]:
         def opened() -> Served:
             advisor = stack.enter_context(Advisor(rules, wait=False))
             whole = next((database for database in advisor.databases if Board.start(rules) in database), None)
-            return ServedAdvisor(name_of(rules), advisor) if whole is None else Served(name_of(rules), whole)
+            if whole is None:
+                return ServedAdvisor(name_of(rules), advisor, ANSWERS)
+            return Served(name_of(rules), whole, ANSWERS)
 
         return opened
 
