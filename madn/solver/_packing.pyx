@@ -54,19 +54,19 @@ cdef inline value_t get(const uint8_t* place, value_t like) noexcept nogil:
     cdef value_t value
     if value_t is double:
         memcpy(&value, place, 8)
-        return value
-    memcpy(&steps, place, 4)
-    return (<int32_t>(<uint32_t>steps << 8) >> 8) * (1 << DROPPED)
+    else:
+        memcpy(&steps, place, 4)
+        value = (<int32_t>(<uint32_t>steps << 8) >> 8) * (1 << DROPPED)
+    return value
 
 
 def round_values(value_t[::1] values not None, int threads):
     """Round fixed-point numbers as they are stored; floats stay."""
     cdef int64_t i
     threads = checked_threads(threads)
-    if value_t is double:
-        return
-    for i in prange(values.shape[0], nogil=True, num_threads=threads, schedule="static"):
-        values[i] = rounded(values[i]) * (1 << DROPPED)
+    if value_t is int32_t:
+        for i in prange(values.shape[0], nogil=True, num_threads=threads, schedule="static"):
+            values[i] = rounded(values[i]) * (1 << DROPPED)
 
 
 cdef class Tiles:
