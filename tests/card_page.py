@@ -107,7 +107,8 @@ RULES = {
         "Nimm das bessere Feld (die Liste oben).",
     ],
 }
-STYLE = """@page { size: A4; margin: 16mm; }
+STYLE = """@page { size: A4; margin: 11mm 16mm; }
+@media print { body { margin: 0 !important; } }
 body { font: 10.5pt/1.3 Georgia, serif; color: #23211c; max-width: 178mm; margin: 8mm auto; }
 h1 { font-size: 19pt; border-bottom: 3px solid #b3241d; padding-bottom: 2mm; }
 h2 { font-size: 14pt; margin: 6mm 0 2mm; }
