@@ -285,7 +285,7 @@ class Database(Generic[Win]):
         Where only best moves are stored, the others follow by descending start.
         """
         listed = self.engine.moves(*self._masks(board), checked_roll(roll))
-        return self.with_bounds(move_values(listed, self.rules, DATABASE, self.error), checked_roll(roll))
+        return self.with_bounds(move_values(listed, self.rules, DATABASE, self.error), roll)
 
     def analyse(self, board: Board | str) -> Analysis[Win]:
         """The value of a board and of every move for all six rolls."""
@@ -321,8 +321,9 @@ class Database(Generic[Win]):
             raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
         return bool(proved_best(moves))
 
-    def with_bounds(self, moves: tuple[MoveValue[Any], ...], roll: int) -> tuple[MoveValue[Any], ...]:
+    def with_bounds(self, moves: tuple[MoveValue[Any], ...], roll: SupportsIndex) -> tuple[MoveValue[Any], ...]:
         """The moves of a roll with their bounds, if there are any: of the mover's chance after each."""
+        roll = checked_roll(roll)
         if not self.proved or not moves:
             return moves
         lower, upper = self.bounds_many([move.board for move in moves])

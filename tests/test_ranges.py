@@ -43,9 +43,10 @@ def test_a_refusal_names_the_number_and_its_range() -> None:
 
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small database, one of Can't Stop, and the record of a game."""
+    """A small database, one with proved bounds, one of Can't Stop, and the record of a game."""
     directory = tmp_path_factory.mktemp("nasty")
     madn.solve(nasty_numbers.TINY, out=directory / "two")
+    madn.solve(nasty_numbers.TINY, out=directory / "proved", proved=True)
     cantstop.write_database(directory / "stop", cantstop.solve(cantstop.CantStop(2, 1, 2, 2)))
     board = madn.Board.start(nasty_numbers.TINY)
     write_record(play_game(PLAYERS["fpoc"], PLAYERS["fpoc"], board), directory / "game.txt")
