@@ -338,7 +338,8 @@ def test_the_plan_is_said_before_the_work_on_standard_error(run: Run) -> None:
 def test_a_plan_that_does_not_fit_is_still_a_plan(answer: Any, run: Run) -> None:
     assert answer("plan", "--memory", "1M")["positions"] == 16_053_053_985
     status, out, err = run("solve", "--memory", "1M")
-    assert (status, out, err.count("\n")) == (3, "", 1)
+    assert (status, out) == (3, "")
+    assert err.splitlines()[-1].startswith("madn: this solve needs ")
 
 
 @given(board=boards(SMALL), roll=rolls)
@@ -632,6 +633,7 @@ def test_ctrl_c_before_the_command_begins(run: Run, monkeypatch: pytest.MonkeyPa
 
 SWALLOWED = """
 import os, signal, sys, time, weakref
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run in the background, where it is ignored
 from madn import __main__ as program
 from madn import cli
 

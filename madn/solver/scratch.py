@@ -151,7 +151,7 @@ class Scratch:
 
         A component that is solved needs them no longer, unless its moves are compared when it is delivered.
         """
-        settled = self._delivered if self.plan.census else self._solved
+        settled = self._solved & self._delivered if self.plan.census else self._solved
         for other in self._delivered:
             if settled.issuperset(users(self.plan.rules, other, self.pairs)):
                 self.path(other, "values").unlink(missing_ok=True)

@@ -204,4 +204,6 @@ export const DE = {
   "character.hunter": "Schleicht sich an und schlägt, wer am weitesten gekommen ist.",
   "character.together": "Schlägt, wenn sie kann, und hält ihre Herde beisammen.",
   "character.careful": "Schlägt, wenn sie kann, und lässt sich ungern schlagen.",
+  "character.handful": "Folgt sechs Regeln, die er auswendig kann.",
+  "character.card": "Zählt die Punkte auf ihrer Karte zusammen und spielt die höchste Summe.",
 };

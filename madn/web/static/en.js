@@ -204,4 +204,6 @@ export const EN = {
   "character.hunter": "Creeps up behind you and takes whoever has come furthest.",
   "character.together": "Captures when she can, and keeps her flock together.",
   "character.careful": "Captures when she can, and hates to be captured.",
+  "character.handful": "Follows six rules that he knows by heart.",
+  "character.card": "Adds up the points on her card and plays the highest sum.",
 };

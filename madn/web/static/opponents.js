@@ -12,6 +12,8 @@ const PEOPLE = {
   fpoc: ["Felix", 3],
   careful: ["Klara", 4],
   fpnpoc: ["Nora", 4],
+  handful: ["Hugo", 4],
+  card: ["Paula", 4],
   estimate: ["Selma", 5],
   optimal: ["Delphi", 5],
 };
