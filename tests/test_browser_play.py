@@ -254,7 +254,7 @@ def test_opponents_have_names_and_a_line_of_character(visit: Open) -> None:
         names = page.locator("#opponents .name").all_inner_texts()
         assert names[0] == "Mimi"
         assert names[-2] == "Delphi"
-        assert len(names) == 10
+        assert len(names) == 12
         lines = set()
         for option in page.locator("#opponents input").all():
             option.check()

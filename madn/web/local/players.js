@@ -15,6 +15,20 @@ function threats(square, other, rules) {
   return other.filter((q) => theirs - DIE <= q && q < theirs).length + (theirs === 0 && other.length < rules.pieces);
 }
 
+// The quarter of its way, 1 to 4, that a piece on a main-field square of its own numbers is in.
+const quarter = (square, rules) => Math.floor((4 * square) / rules.squares) + 1;
+const rolledSix = (move) => move.from === null || move.to - move.from === DIE;
+
+// How many pieces could capture on a square by a legal roll, times the quarter that a piece there is in.
+function risk(square, other, rules) {
+  if (square < 0 || square >= rules.squares) return 0;
+  const theirs = opposite(square, rules);
+  const boxed = other.length < rules.pieces;
+  const reach = boxed ? DIE - 1 : DIE; // a 6 must bring a piece out of the box
+  const near = other.filter((q) => theirs - reach <= q && q < theirs).length;
+  return quarter(square, rules) * (near + Number(boxed && theirs === 0 && !other.includes(0)));
+}
+
 export const FEATURES = {
   capture: (board, move) => Number(move.captures),
   loot: (board, move, rules) => (move.captures ? opposite(move.to, rules) + 1 : 0),
@@ -36,14 +50,55 @@ export const FEATURES = {
     const main = after(board, move).filter((q) => q < rules.squares);
     return main.length ? Math.max(...main) - Math.min(...main) : 0;
   },
+  spoils: (board, move, rules) => (move.captures ? 1 + quarter(opposite(move.to, rules), rules) : 0),
+  safety: (board, move, rules) => {
+    const gained = risk(start(move), board.other, rules) - risk(move.to, left(board, move, rules), rules);
+    return (rolledSix(move) ? 1 : 2) * gained;
+  },
+  pursuers: (board, move, rules) => {
+    const other = left(board, move, rules);
+    const theirs = opposite(move.to, rules);
+    const far = other.filter((q) => theirs - 2 * DIE <= q && q < theirs - DIE).length;
+    return 3 * threats(move.to, other, rules) + (move.to < rules.squares ? far : 0);
+  },
+  targets: (board, move, rules) => (rolledSix(move) ? 3 : 1) * FEATURES.chase(board, move, rules),
+  quarry: (board, move, rules) => foes(board, rules).filter((q) => move.to < q && q < rules.squares / 2).length,
+  guard: (board, move, rules) => {
+    const home = board.other.filter((q) => q >= rules.squares).length;
+    const ahead = start(move) < rules.squares / 2 && foes(board, rules).some((foe) => foe < start(move));
+    return Number(home >= rules.pieces - 1 && ahead);
+  },
+  square: (board, move, rules) => {
+    const [half, goal] = [rules.squares / 2, rules.squares];
+    const last = (square) => Number(goal - 2 <= square && square < goal);
+    let points = 4 * last(start(move)) - 4 * last(move.to) - 6 * Number(start(move) === 0);
+    if (board.other.length < rules.pieces) {
+      points += Number(half - DIE <= move.to && move.to < half);
+      points -= 7 * Number(half <= move.to && move.to <= half + DIE && move.to < goal);
+      points += 7 * Number(start(move) === half);
+    }
+    return points;
+  },
 };
+
+// What is compared one after the other: each rule by itself, or rules with points that follow each other.
+function steps(preferences) {
+  const found = [];
+  for (const rule of preferences) {
+    const before = found.at(-1);
+    if (rule.points && before?.at(-1).points) before.push(rule);
+    else found.push([rule]);
+  }
+  return found;
+}
 
 // The moves that a player's rules leave, of all legal ones by ascending start: the last, or all if it draws lots.
 export function choices({ rules: preferences, draws }, board, moves, rules) {
   let found = moves;
-  for (const { feature, avoid } of preferences) {
+  for (const step of steps(preferences)) {
     if (found.length === 1) break;
-    const values = found.map((move) => (avoid ? -1 : 1) * FEATURES[feature](board, move, rules));
+    const worth = ({ feature, avoid, points }, move) => (points || (avoid ? -1 : 1)) * FEATURES[feature](board, move, rules);
+    const values = found.map((move) => step.reduce((sum, rule) => sum + worth(rule, move), 0));
     const most = Math.max(...values);
     found = found.filter((_, at) => values[at] === most);
   }
