@@ -4,8 +4,9 @@ import shutil
 import sqlite3
 import struct
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from math import comb
 from pathlib import Path
@@ -23,6 +24,9 @@ from madn.database import open_database
 from madn.rules import Rules
 from madn.store import compress_database, write_database
 
+Slots, Others = dict[int, tuple[int, int, int]], dict[tuple[int, int, int], int]
+Facts = dict[int, tuple[list[int], int]]
+Best = dict[int, int]
 States, Weights, Taken = dict[int, tuple[int, int]], dict[int, list[int]], dict[tuple[int, int], int]
 
 # begin of the reader
@@ -118,6 +122,98 @@ def bounds(directory: Path) -> Iterator[tuple[int, list[tuple[float, float]]]]:
 
 # begin of the policy
 
+
+def combination(rank: int, zone: int, k: int) -> list[int]:
+    """The string positions of a combination, highest first."""
+    found = []
+    for j in range(k, 0, -1):
+        found.append(max(n for n in range(zone) if comb(n, j) <= rank))
+        rank -= comb(found[-1], j)
+    return found
+
+
+class Decoder:
+    """The arithmetic code and both tables."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.range, self.code = iter(data[4:]), 0xFFFFFFFF, int.from_bytes(data[:4], "big")
+        self.slots, self.others = Slots(), Others()
+
+    def event(self, p: int) -> bool:
+        yes = self.code < (bound := (self.range >> 12) * max(p >> 4, 1))
+        self.range, self.code = (bound, self.code) if yes else (self.range - bound, self.code - bound)
+        while self.range < 1 << 24:
+            self.range, self.code = self.range << 8, self.code << 8 | next(self.data)
+        return yes
+
+    def choice(self, n: int, near: int, context: int) -> int:
+        slot = (context * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 48
+        m, p, t = self.slots.get(slot, (7, 0, 0))
+        m, p, t = (m, p, t) if m < n else (near if near < n else n - 1, 45875, 0)
+        rate, found = 131072 // (2 * t + 3), m
+        if self.event(p):
+            p += (65535 - p) * rate >> 16
+        else:
+            p -= p * rate >> 16
+            found = self.other(n, m)
+        self.slots[slot] = (m, p, min(t + 1, 30)) if p >= 32768 else (found, 32768, min(t + 1, 30))
+        return found
+
+    def other(self, n: int, m: int) -> int:
+        *asked, last = [j for j in range(n - 1, -1, -1) if j != m]
+        for j in asked:
+            p = self.others.get((n, m, j), 32768)
+            if self.event(p):
+                self.others[n, m, j] = p + (65535 - p >> 5)
+                return j
+            self.others[n, m, j] = p - (p >> 5)
+        return last
+
+
+@cache
+def facts(P: int, S: int, profile: tuple[int, int, int, int], rank: int) -> tuple[list[int], list[int], Facts]:
+    """Of a position: the own squares, the lags, and by roll the starts of the moves with H + 2^6 X."""
+    (p1, f1, p2, f2), m1, m2 = profile, profile[0] - profile[1], profile[2] - profile[3]
+    rest, last = divmod(rank, comb(S - m1, m2))
+    rest, main = divmod(rest, comb(S, m1))
+    own = [S - 1 - q for q in combination(main, S, m1)]
+    own += [S + P - 1 - q for q in combination(rest // comb(P, f2), P, f1)]
+    free = [q for q in range(S) if (q + S // 2) % S not in own]
+    places = combination(last, S - m1, m2)[::-1]
+    lags = [comb(q - 1, k) if q and q - 1 not in places else 0 for k, q in enumerate(places)]
+    other = [free[S - m1 - 1 - q] for q in places]
+    hits = {(q + S // 2) % S for q in other}
+    reach = {(q + d + S // 2) % S for q in other for d in range(1, 7) if q + d < S} | ({S // 2} if p2 < P else set())
+    found = Facts()
+    for roll in range(1, 7):
+        starts = [q for q in own if q + roll < S + P and q + roll not in own]
+        if len(starts) > 1 and not (p1 < P and (roll not in own if 0 in own else roll == 6)):
+            bits = sum(1 << j for j, q in enumerate(starts) if q + roll in hits)
+            bits += sum(1 << 6 + j for j, q in enumerate(starts) if q + roll in reach and q not in reach)
+            found[roll] = starts, bits
+    return own, [*lags, 0, 0, 0, 0][:4], found
+
+
+def policy(directory: Path) -> Iterator[tuple[int, list[dict[int, int]]]]:
+    """Yield (first ID, for each position by roll the piece to move, counted from the last) block by block."""
+    for rules, (p1, f1, p2, f2, first_id, rank, n, *_), content in frames(directory):
+        P, S, profile = rules["pieces"], rules["squares"], (p1, f1, p2, f2)
+        decoder, chosen, best, row = Decoder(content), Taken(), [Best() for _ in range(n)], comb(S - p1 + f1, p2 - f2)
+        for i in range(n if P not in (f1, f2) else 0):
+            own, lags, moves = facts(P, S, profile, rank + i)
+            back = facts(P, S, profile, rank + i - row)[2] if i >= row else Facts()
+            for roll, (starts, bits) in moves.items():
+                a = [chosen.get((i - lag, roll), 7) if lag else 7 for lag in lags]
+                b = chosen[i - row, roll] if len(back.get(roll, ([], 0))[0]) == len(starts) else 7
+                context = a[0] + (a[1] << 3) + (a[2] << 6) + (b << 9) + (bits << 12) + (a[3] << 24)
+                chosen[i, roll] = decoder.choice(len(starts), a[0], context + (len(starts) << 27))
+                best[i][roll] = own.index(starts[chosen[i, roll]])
+        assert (decoder.code, *decoder.data) == (0,)
+        yield first_id, best
+
+
+# begin of the old policy
+
 CURVE = [1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047, 2549, 2994, 3348, 3607, 3785]
 CURVE += [3901, 3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094]
 
@@ -132,16 +228,7 @@ SQUASHED = [squash(odds) for odds in range(-2047, 2048)]
 STRETCH = [min(bisect_left(SQUASHED, p), 4094) - 2047 for p in range(4096)]
 
 
-def combination(rank: int, zone: int, k: int) -> list[int]:
-    """The string positions of a combination, highest first."""
-    found = []
-    for j in range(k, 0, -1):
-        found.append(max(n for n in range(zone) if comb(n, j) <= rank))
-        rank -= comb(found[-1], j)
-    return found
-
-
-class Decoder:
+class OldDecoder:
     """Arithmetic decoder, tables and mixer."""
 
     def __init__(self, data: bytes) -> None:
@@ -168,11 +255,11 @@ class Decoder:
         return bit
 
 
-def policy(directory: Path) -> Iterator[tuple[int, list[dict[int, int]]]]:
+def old_policy(directory: Path) -> Iterator[tuple[int, list[dict[int, int]]]]:
     """Yield (first ID, for each position by roll the piece to move, counted from the last) block by block."""
     for rules, (p1, f1, p2, f2, first_id, rank, n, *_), content in frames(directory):
         P, S, m1, m2 = rules["pieces"], rules["squares"], p1 - f1, p2 - f2
-        decoder, taken, row = Decoder(content), Taken(), comb(S - m1, m2)
+        decoder, taken, row = OldDecoder(content), Taken(), comb(S - m1, m2)
         for i in range(n if P not in (f1, f2) else 0):
             rest, last = divmod(rank + i, row)
             rest, main = divmod(rest, comb(S, m1))
@@ -217,15 +304,17 @@ def policy(directory: Path) -> Iterator[tuple[int, list[dict[int, int]]]]:
 
 def lines(*parts: str) -> int:
     text = Path(__file__).read_text(encoding="utf-8")
-    marks = ("# begin of the reader", "# begin of the values", "# begin of the policy", "# end of the reader")
-    cut = {mark: text.index(f"\n{mark}\n") for mark in marks}
-    chosen = (text[cut[a] : cut[b]] for a, b in pairwise(marks) if a.split()[-1] in parts)
+    names = ("reader", "values", "policy", "old policy")
+    marks = [*(f"# begin of the {name}" for name in names), "# end of the reader"]
+    cut = [text.index(f"\n{mark}\n") for mark in marks]
+    chosen = (text[a:b] for name, (a, b) in zip(names, pairwise(cut), strict=True) if name in parts)
     return len([line for part in chosen for line in part.splitlines() if line.strip() and not line.startswith("# ")])
 
 
 def test_the_reader_has_at_most_80_lines() -> None:
     assert lines("reader", "values") <= 80
     assert lines("policy") <= 80
+    assert lines("old policy") <= 80
 
 
 def agree(directory: Path) -> int:
@@ -245,16 +334,18 @@ def test_both_readers_agree_on_every_position_of_the_two_piece_game() -> None:
         assert agree(db.path) == 747_435
 
 
-def agree_on_moves(directory: Path, every: int, offset: int = 0) -> int:
+BestMoves = Callable[[Path], Iterator[tuple[int, list[dict[int, int]]]]]
+
+
+def agree_on_moves(directory: Path, part: Path, every: int, offset: int = 0, reader: BestMoves = policy) -> int:
     """Compare the readers on every so many blocks of a policy; return how many decisions there were."""
-    part = directory.with_name("part")
     shutil.copytree(directory, part)
     with sqlite3.connect(part / "catalogue.sqlite") as catalogue:
         catalogue.execute(f"DELETE FROM blocks WHERE block % {every} != {offset}")
     found = 0
     with open_database(directory) as db:
         game = Game(db.rules)
-        for first, best in policy(part):
+        for first, best in reader(part):
             for number, pieces in enumerate(best, first):
                 board = Board.from_masks(*game.unrank(number), db.rules)
                 assert list(pieces) == [roll for roll in range(1, 7) if len(board.legal_moves(roll)) > 1]
@@ -270,7 +361,13 @@ def agree_on_moves(directory: Path, every: int, offset: int = 0) -> int:
 def test_both_readers_agree_on_policies(tmp_path: Path, rules: Rules, every: int) -> None:
     write_database(tmp_path / "db", Noise(rules), {}, block_positions=800)
     compress_database(tmp_path / "db", tmp_path / "new", "policy")
-    assert agree_on_moves(tmp_path / "new", every) >= 2000 * (rules.pieces > 1)
+    assert agree_on_moves(tmp_path / "new", tmp_path / "part", every) >= 2000 * (rules.pieces > 1)
+
+
+def test_both_readers_agree_on_a_policy_of_version_0_1(tmp_path: Path) -> None:
+    """`madn solve --pieces 3 --squares 8` and `madn compress --store policy --level 19` of that version made it."""
+    old = Path(__file__).with_name("policy-0.1")
+    assert agree_on_moves(old, tmp_path / "part", 3, reader=old_policy) > 5000
 
 
 @dataclass
@@ -292,7 +389,7 @@ def test_both_readers_agree_on_the_policy_of_the_two_piece_game(tmp_path: Path) 
     """Some blocks of it: all of them would take plain Python a minute."""
     write_database(tmp_path / "db", TwoPieces(), {}, block_positions=2000)
     compress_database(tmp_path / "db", tmp_path / "new", "policy")
-    assert agree_on_moves(tmp_path / "new", 120, 60) > 10_000
+    assert agree_on_moves(tmp_path / "new", tmp_path / "part", 120, 60) > 10_000
 
 
 @pytest.mark.parametrize("encoding", ["fixed32", "float64", "bits8", "bits13", "bits24"])

@@ -3,8 +3,13 @@
 # A test of a refusal passes what the types forbid.
 # mypy: disable-error-code="arg-type, call-arg"
 
+import base64
+import dataclasses
+import hashlib
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +25,17 @@ from madn._core import Game
 from madn.database import Database, open_database
 from madn.errors import CorruptBlockError, IllegalMoveError, MadnError, MissingBlockError, NoValuesError
 from madn.solver import make_plan, solve
-from madn.store import _policy, _successors, compress_database, policy, verify_database, write_database, zstd
+from madn.store import (
+    _mixed_policy,
+    _policy,
+    _successors,
+    compress_database,
+    policy,
+    verify_database,
+    write_database,
+    zstd,
+)
+from madn.store.blocks import POLICY, POLICY1
 from madn.store.catalogue import read_catalogue
 from madn.store.move_values import MoveValues
 from madn.store.reader import open_reader
@@ -39,23 +54,28 @@ def open_boards(rules: Rules, step: int = 1) -> Iterator[Board]:
 
 
 def any_choices(rules: Rules, first: int, count: int, seed: int, steady: float) -> np.ndarray:
-    """Legal choices, random ones or mostly the last."""
-    game = Game(rules)
+    """Legal choices, random ones or mostly the last; the numbers are those of the moves without a duty to capture."""
     rng = np.random.default_rng(seed)
     found = np.zeros((count, 6), np.uint8)
     for i in range(count):
-        board = Board.from_masks(*game.unrank(first + i), rules)
         for roll in ROLLS:
-            moves = len(board.legal_moves(roll))
-            if moves > 1:
-                found[i, roll - 1] = moves - 1 if rng.random() < steady else rng.integers(moves)
+            legal = legal_numbers(rules, first + i, roll)
+            found[i, roll - 1] = legal[-1] if rng.random() < steady else rng.choice(legal)
     return found
+
+
+def legal_numbers(rules: Rules, number: int, roll: int) -> list[int]:
+    """The numbers of the legal moves of a position for a roll."""
+    board = Board.from_masks(*Game(rules).unrank(number), rules)
+    free = dataclasses.replace(rules, must_capture=False)
+    moves = [str(move) for move in Board.from_masks(*board.masks, free).legal_moves(roll)]
+    return [moves.index(str(move)) for move in board.legal_moves(roll)] or [0]
 
 
 @st.composite
 def stretches(draw: st.DrawFn) -> tuple[Rules, int, int]:
     """Rules, a first ID and a count that stay in one profile."""
-    rules = draw(st.sampled_from((*GAMES, Rules(3, 40), Rules(6, 10))))
+    rules = draw(st.sampled_from((*GAMES, Rules(3, 40), Rules(6, 10), Rules(3, 8, must_capture=True), Rules(4, 40))))
     game = Game(rules)
     first = draw(st.integers(0, rules.positions - 1))
     end = game.first(*game.profile(first)) + rules.profile_size(*game.profile(first))
@@ -67,8 +87,8 @@ def test_decode_undoes_encode(where: tuple[Rules, int, int], seed: int, steady: 
     rules, first, count = where
     game = Game(rules)
     choices = any_choices(rules, first, count, seed, steady)
-    frame, decisions = policy.encode(choices, first, game, 3)
-    words = policy.decode(frame, first, count, game)
+    frame, decisions = policy.encode(policy.joined(choices), first, game, 3)
+    words = policy.decode(frame, POLICY, first, count, game)
     back = [[policy.choice(word, roll) for roll in ROLLS] for word in words.tolist()]
     assert np.array_equal(back, choices)
     boards = (Board.from_masks(*game.unrank(first + i), rules) for i in range(count))
@@ -79,32 +99,88 @@ def test_decode_undoes_encode(where: tuple[Rules, int, int], seed: int, steady: 
 def test_whatever_the_bytes_are_the_moves_are_legal(where: tuple[Rules, int, int], data: bytes) -> None:
     rules, first, count = where
     game = Game(rules)
-    found = np.full((count, 6), 9, np.uint8)
-    if _policy.decode_into(game, first, data, found) < 0 and len(data) < 4:
-        return
-    for i in range(count):
-        board = Board.from_masks(*game.unrank(first + i), rules)
-        assert all(found[i, roll - 1] < max(len(board.legal_moves(roll)), 1) for roll in ROLLS)
+    for decode in (_policy.decode_into, decoded_as_before):
+        found = np.full(count, 2**63, np.uint64)
+        if decode(game, first, data, found) < 0 and len(data) < 4:
+            continue
+        for i, choices in enumerate(found.tolist()):
+            assert choices >> 48 == 0
+            assert all(choices >> 8 * (roll - 1) & 255 in legal_numbers(rules, first + i, roll) for roll in ROLLS)
+
+
+def decoded_as_before(game: Game, first: int, data: bytes, out: np.ndarray) -> int:
+    """What the reader of version 0.1's code finds in some bytes."""
+    found = np.full((len(out), 6), 9, np.uint8)
+    decisions = _mixed_policy.decode_into(game, first, data, found)
+    if len(data) >= 4:
+        out[:] = policy.joined(found)
+    return decisions
+
+
+@given(where=stretches(), seed=st.integers(0, 99), data=st.data())
+def test_a_changed_byte_is_found(where: tuple[Rules, int, int], seed: int, data: st.DataObject) -> None:
+    """The code says itself where it ends, and with what."""
+    rules, first, count = where
+    game, out = Game(rules), np.empty(count, np.uint64)
+    code, _ = _policy.encode(game, first, policy.joined(any_choices(rules, first, count, seed, 0.5)))
+    at = data.draw(st.integers(0, len(code) - 1))
+    changed = bytearray(code)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    assert _policy.decode_into(game, first, changed, out) == -1
+    assert _policy.decode_into(game, first, code[:-1], out) == -1
+    assert _policy.decode_into(game, first, code + b"\0", out) == -1
+
+
+def test_a_policy_of_version_0_1_is_read(tmp_path: Path) -> None:
+    """`madn solve --pieces 3 --squares 8` and `madn compress --store policy --level 19` of that version made it."""
+    old = Path(__file__).with_name("policy-0.1")
+    write_database(tmp_path / "db", solve(make_plan(Rules(3, 8), threads=1)), {})
+    with open_database(old) as best, open_database(tmp_path / "db") as values:
+        assert best.values == "policy"
+        assert [stored.encoding for stored in read_catalogue(old)[0].encodings] == [POLICY1]
+        for board in open_boards(values.rules, 97):
+            assert all(best.best_move(board, roll) == values.best_move(board, roll) for roll in ROLLS)
+    assert verify_database(old).ok
+
+
+@pytest.mark.parametrize("case", json.loads(Path(__file__).with_name("policy_frames.json").read_text("ascii")), ids=str)
+def test_frames_of_version_0_1_are_read(case: dict[str, Any]) -> None:
+    """With a duty to capture, and with six pieces; the digests are those of the words that version 0.1 read."""
+    game, frame = Game(Rules(**case["rules"])), base64.b64decode(case["frame"])
+    words = policy.decode(frame, POLICY1, case["first"], case["count"], game)
+    assert hashlib.sha256(words.astype("<u4").tobytes()).hexdigest() == case["words_sha256"]
+    with pytest.raises(CorruptBlockError, match="block header is"):
+        policy.decode(frame, POLICY, case["first"], case["count"], game)
 
 
 def test_frames_that_are_something_else_are_refused() -> None:
     rules = Rules(2, 8)
     game = Game(Rules(2, 8))
     first = game.first(2, 0, 2, 0)
-    frame, _ = policy.encode(any_choices(rules, first, 100, 1, 0.5), first, game, 3)
+    frame, _ = policy.encode(policy.joined(any_choices(rules, first, 100, 1, 0.5)), first, game, 3)
     content = zstd.decompress(frame, zstd.content_size(frame))
     with pytest.raises(CorruptBlockError, match="block header is"):
-        policy.decode(frame, first + 1, 100, game)
+        policy.decode(frame, POLICY, first + 1, 100, game)
     for wrong in (content[:-1], content + b"x", content[:20], content[:10]):
         with pytest.raises(CorruptBlockError):
-            policy.decode(zstd.compress(wrong, 3), first, 100, game)
+            policy.decode(zstd.compress(wrong, 3), POLICY, first, 100, game)
     with pytest.raises(CorruptBlockError, match="claims"):
-        policy.decode(zstd.compress(content + bytes(10_000), 3), first, 100, game)
+        policy.decode(zstd.compress(content + bytes(10_000), 3), POLICY, first, 100, game)
     with pytest.raises(CorruptBlockError, match="not a zstd frame"):
-        policy.decode(b"not a frame", first, 100, game)
-    for wrong_first, rolls in ((rules.positions - 50, 6), (-1, 6), (first, 5)):
-        with pytest.raises(ValueError, match=r"profile|columns"):
-            _policy.encode(game, wrong_first, np.zeros((100, rolls), np.uint8))
+        policy.decode(b"not a frame", POLICY, first, 100, game)
+    for wrong_first in (rules.positions - 50, -1):
+        with pytest.raises(ValueError, match="profile"):
+            _policy.encode(game, wrong_first, np.zeros(100, np.uint64))
+
+
+def test_choices_come_in_three_forms() -> None:
+    """2 bits a roll from the solver, a byte a roll for the code, 3 bits a roll for answers."""
+    choices = np.random.default_rng(1).integers(0, 4, (1000, 6)).astype(np.uint8)
+    pairs = np.bitwise_or.reduce([choices[:, k].astype(np.uint16) << 2 * k for k in range(6)]).astype(np.uint16)
+    assert np.array_equal(_policy.spread(pairs), policy.joined(choices))
+    choices = np.random.default_rng(2).integers(0, 8, (1000, 6)).astype(np.uint8)
+    words = _policy.pack(policy.joined(choices))
+    assert all(np.array_equal(policy.choice(words, np.full(1000, roll)), choices[:, roll - 1]) for roll in ROLLS)
 
 
 # choosing
@@ -329,27 +405,37 @@ GAME = Game(Rules(2, 8))
 FIRST = GAME.first(2, 0, 2, 0)
 IDS, WINS = np.full((3, 6, 2), -1), np.zeros((3, 6, 2))
 LIKELY = np.full((3, 6), 1 / 6)
-CHOICES = np.zeros((3, 6), np.uint8)
+CHOICES, JOINED = np.zeros((3, 6), np.uint8), np.zeros(3, np.uint64)
 READ_ONLY = np.broadcast_to(CHOICES, (3, 6))
 MANY_IDS, MANY_WINS = np.zeros((3, 6, 9), np.int64), np.zeros((3, 6, 9))
 INDEX = _successors.BlockIndex([0, 10], [10, 5], "<i4", 0.5, 8.0)
 HUGE = 2**63 - 1
 WRONG_CALLS = {
     "encode: no array": lambda: _policy.encode(GAME, FIRST, None),
-    "encode: no game": lambda: _policy.encode(None, FIRST, CHOICES),
-    "encode: other columns": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 7), np.uint8)),
-    "encode: other type": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 6), np.int8)),
-    "encode: strided": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 12), np.uint8)[:, ::2]),
-    "encode: nothing": lambda: _policy.encode(GAME, FIRST, CHOICES[:0]),
-    "encode: ID that overflows": lambda: _policy.encode(GAME, HUGE, CHOICES),
-    "encode: ID out of range": lambda: _policy.encode(GAME, GAME.positions, CHOICES),
-    "encode: no such move": lambda: _policy.encode(GAME, FIRST, np.full((40, 6), 2, np.uint8)),
-    "decode: no data": lambda: _policy.decode_into(GAME, FIRST, None, CHOICES.copy()),
+    "encode: no game": lambda: _policy.encode(None, FIRST, JOINED),
+    "encode: two dimensions": lambda: _policy.encode(GAME, FIRST, np.zeros((3, 6), np.uint64)),
+    "encode: other type": lambda: _policy.encode(GAME, FIRST, np.zeros(3, np.int64)),
+    "encode: strided": lambda: _policy.encode(GAME, FIRST, np.zeros(6, np.uint64)[::2]),
+    "encode: nothing": lambda: _policy.encode(GAME, FIRST, JOINED[:0]),
+    "encode: ID that overflows": lambda: _policy.encode(GAME, HUGE, JOINED),
+    "encode: ID out of range": lambda: _policy.encode(GAME, GAME.positions, JOINED),
+    "encode: no such move": lambda: _policy.encode(GAME, FIRST, policy.joined(np.full((40, 6), 2, np.uint8))),
+    "encode: no such roll": lambda: _policy.encode(GAME, FIRST, np.full(40, 1 << 48, np.uint64)),
+    "encode: the game is over": lambda: _policy.encode(GAME, GAME.first(2, 2, 0, 0), np.ones(1, np.uint64)),
+    "decode: no data": lambda: _policy.decode_into(GAME, FIRST, None, JOINED.copy()),
     "decode: no room": lambda: _policy.decode_into(GAME, FIRST, b"12345", None),
-    "decode: room that is read-only": lambda: _policy.decode_into(
-        GAME, FIRST, b"12345", np.broadcast_to(CHOICES, (3, 6))
-    ),
-    "decode: ID that overflows": lambda: _policy.decode_into(GAME, HUGE - 1, b"12345", CHOICES.copy()),
+    "decode: read-only": lambda: _policy.decode_into(GAME, FIRST, b"12345", np.broadcast_to(JOINED, 3)),
+    "decode: ID that overflows": lambda: _policy.decode_into(GAME, HUGE - 1, b"12345", JOINED.copy()),
+    "decode: other type": lambda: _policy.decode_into(GAME, FIRST, b"12345", CHOICES.copy()),
+    "spread: nothing": lambda: _policy.spread(None),
+    "spread: other type": lambda: _policy.spread(JOINED),
+    "pack: nothing": lambda: _policy.pack(None),
+    "pack: other type": lambda: _policy.pack(CHOICES),
+    "0.1: no data": lambda: _mixed_policy.decode_into(GAME, FIRST, None, CHOICES.copy()),
+    "0.1: no room": lambda: _mixed_policy.decode_into(GAME, FIRST, b"12345", None),
+    "0.1: read-only": lambda: _mixed_policy.decode_into(GAME, FIRST, b"12345", READ_ONLY),
+    "0.1: other columns": lambda: _mixed_policy.decode_into(GAME, FIRST, b"12345", np.zeros((3, 7), np.uint8)),
+    "0.1: ID that overflows": lambda: _mixed_policy.decode_into(GAME, HUGE - 1, b"12345", CHOICES.copy()),
     "successors: no room": lambda: _successors.successors(GAME, 0, None),
     "successors: other shape": lambda: _successors.successors(GAME, 0, np.zeros((3, 6, 3), np.int64)),
     "successors: negative ID": lambda: _successors.successors(GAME, -1, IDS.copy()),

@@ -1,147 +1,204 @@
-"""The inner loops of a policy block: choices to bytes and back. docs/format.md says what they do, step by step.
+"""The inner loops of a block of best moves: words to bytes and back. docs/format.md says what they do, step by step.
 
-Every decision becomes one or more yes-or-no events. Three tables predict each event from neighbouring positions
-and from what the moves do on the board; a small mixer weighs their predictions; an arithmetic coder spends few
-bits on events that were expected. All of it is integer arithmetic, the same on every machine.
+What is known of a decision, the choices of neighbouring positions and what the moves do on the board, leads to a slot
+of one table. The slot names the choice that is expected and how likely it is; an arithmetic coder spends few bits on
+the event that it is right. All of it is integer arithmetic, the same on every machine.
+
+The own side is the same in a whole row, and all but the other's first piece in a stretch of it: what the moves do on
+the board comes from a table of the row by the place of a piece of the other side, and its union over all pieces but the
+first from the stretch. A position then costs a few instructions for each decision.
 """
 
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, malloc
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from madn._core cimport (
-    DIE, MAX_CHOICES, MAX_PIECES, Game, GameTables, OwnMove, Profile, decode, facing, finished, legal_options,
-    madn_highest, madn_popcount, own_moves, profile_at,
+    DIE, MAX_CHOICES, MAX_PIECES, MAX_SQUARES, Game, GameTables, OwnMove, Profile, decode, facing, madn_highest,
+    madn_lowest, own_moves, profile_at,
 )
 
 cdef enum:
-    TABLES = 3
     SLOTS = 1 << 16
-    NONE = 7                # in place of a move or a piece
-    LIMIT = 127             # events after which a probability adapts no slower
-    STEP = 16               # how fast the weights of the mixer learn
-    WEIGHT = 32768          # what they begin with; 65536 is 1
-    NEIGHBOURS = 3          # pieces of the other side that are moved to find neighbours
+    LANES = 8                   # a power of two from DIE on: vectors of this many are simple
+    NONE = 7                    # in place of a choice
+    E_BITS = 6                  # what is known of the moves of a roll: first H, the captures, then from here on E,
+    B_BITS = 12                 # and from here on B
+    BITS = 63                   # those of one of them
+    BOXED = MAX_SQUARES         # the row of `known` of pieces in the box
+    NOWHERE = MAX_SQUARES + 1   # that of pieces that there are not
+    LIKELY = 45875              # of 65536: how likely a choice is that is expected for the first time
+    EVEN = 32768
+    LIMIT = 30                  # decisions after which a slot adapts no slower
+    RARE = 5                    # how fast the probabilities of other choices adapt: by 1 / 32
+    LEAST = 1 << 24             # the range of the coder stays above it
+
+cdef uint64_t ALL_NONE = 0x070707070707
+
+cdef struct Slot:
+    uint16_t probability        # of 65536, that the choice is the expected one
+    uint8_t count               # decisions so far, up to LIMIT; 0: nothing is expected
+    uint8_t choice
 
 cdef struct Model:
-    uint32_t probability[TABLES][SLOTS]     # 256 times that of a yes, of 65536, plus the events so far
-    int32_t weight[64][TABLES]
+    Slot slot[SLOTS]
+    uint16_t other[64][8]       # [n, expected choice][another]: the probability, of 65536, that it is this one
 
 cdef struct Coder:
-    uint32_t low
-    uint32_t high
-    uint32_t code           # what is read, when decoding
+    uint64_t low
+    uint32_t range
+    uint32_t code               # when decoding, what was read less `low`
     bint encoding
     uint8_t* data
-    int64_t size            # bytes there are, or room for
+    int64_t size                # bytes there are, or room for
     int64_t at
 
-# What is the same for a whole row: the own side and its moves.
-cdef struct Mover:
-    uint64_t own
-    int count[DIE + 1]                      # moves of a roll, 0 where there is no decision
-    OwnMove moves[DIE + 1][MAX_CHOICES]
-    uint8_t piece[DIE + 1][MAX_CHOICES]     # the piece a move takes, counted by ascending square
-    uint8_t move[DIE + 1][MAX_CHOICES]      # the inverse; NONE for a piece that cannot move
+# What is the same for a whole row: the own side, its moves, and what they do to a piece of the other side.
+cdef struct Row:
+    int rolls                                   # how many rolls have a choice
+    int roll[DIE]                               # those, counted from 0
+    int count[DIE]                              # options of a roll
+    uint64_t other_counts                       # NONE for each roll with another count in the row before, as choices
+    uint32_t known[MAX_SQUARES + 2][LANES]      # for each roll; by the place of a piece
 
-cdef int SQUASH[33]
-SQUASH[:] = [
-    1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047, 2549, 2994, 3348, 3607, 3785, 3901,
-    3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094,
-]
-cdef int STRETCH[4096]
-cdef int RATE[LIMIT + 1]
+cdef uint32_t RATE[LIMIT + 1]
+for _i in range(LIMIT + 1):
+    RATE[_i] = 131072 // (2 * _i + 3)
 
 
-cdef inline int squash(int odds) noexcept nogil:
-    """The probability, of 4096, for logarithmic odds of odds / 256."""
-    cdef int place, rest
-    odds = min(max(odds, -2047), 2047) + 2048
-    place, rest = odds >> 7, odds & 127
-    return (SQUASH[place] * (128 - rest) + SQUASH[place + 1] * rest + 64) >> 7
-
-
-cdef void fill_tables() noexcept:
-    cdef int odds, p = 0, i
-    for odds in range(-2047, 2048):
-        i = squash(odds)
-        while p <= i:
-            STRETCH[p] = odds
-            p += 1
-    while p < 4096:
-        STRETCH[p] = 2047
-        p += 1
-    for i in range(LIMIT + 1):
-        RATE[i] = 131072 // (2 * i + 3)
-
-
-fill_tables()
-
-
-cdef inline bint coded(Coder* c, int p, bint bit) noexcept nogil:
-    """Code one event whose yes has the probability p of 4096; returns it, read from the code or as given."""
-    cdef uint32_t middle = c.low + (c.high - c.low >> 12) * <uint32_t>p
+cdef inline bint coded(Coder* c, uint32_t p, bint bit) noexcept nogil:
+    """Code one event whose yes has the probability p of 65536; returns it, read from the code or as given."""
+    p >>= 4
+    cdef uint32_t bound = (c.range >> 12) * (p + (p == 0))
     if not c.encoding:
-        bit = c.code <= middle
+        bit = c.code < bound
     if bit:
-        c.high = middle
+        c.range = bound
     else:
-        c.low = middle + 1
-    while (c.low ^ c.high) >> 24 == 0:
-        if not c.encoding:
+        c.range -= bound
+        c.code -= bound
+        c.low += bound
+    while c.range < LEAST:
+        c.range <<= 8
+        if c.encoding:
+            put(c)
+        else:
             c.code = c.code << 8 | (c.data[c.at] if c.at < c.size else 0)
-        elif c.at < c.size:
-            c.data[c.at] = <uint8_t>(c.high >> 24)
-        c.at += 1
-        c.low = c.low << 8
-        c.high = c.high << 8 | 255
+            c.at += 1
     return bit
 
 
-cdef inline bint event(Model* model, Coder* coder, uint64_t about, const uint64_t* context, bint bit) noexcept nogil:
-    """Code one event and learn from it; `about` is the kind of event, `context` what each table goes by."""
-    cdef uint32_t* slot[TABLES]
-    cdef int odds[TABLES]
-    cdef int64_t total = 0
-    cdef int32_t* weight = &model.weight[about][0]
-    cdef int k, p
-    cdef int64_t error, state
-    for k in range(TABLES):
-        slot[k] = &model.probability[k][(context[k] | about) * <uint64_t>0x9E3779B97F4A7C15u >> 48]
-        odds[k] = STRETCH[slot[k][0] >> 12]
-        total += <int64_t>weight[k] * odds[k]
-    total >>= 16
-    p = squash(<int>min(max(total, -2047), 2047))
-    bit = coded(coder, p, bit)
-    error = ((<int>bit << 12) - p) * STEP
-    for k in range(TABLES):
-        weight[k] += <int32_t>((odds[k] * error + 32768) >> 16)
-        state = slot[k][0] >> 8
-        state += (((<int64_t>bit << 16) - <int64_t>bit - state) * RATE[slot[k][0] & 255]) >> 16
-        slot[k][0] = <uint32_t>(state << 8) | min((slot[k][0] & 255) + 1, <uint32_t>LIMIT)
-    return bit
+cdef inline void put(Coder* c) noexcept nogil:
+    """Write the highest byte of `low`; what has become too large for it goes to those before."""
+    cdef int64_t k = c.at
+    if c.at < c.size:
+        if c.low >> 32:
+            k -= 1
+            while c.data[k] == 255:
+                c.data[k] = 0
+                k -= 1
+            c.data[k] += 1
+        c.data[c.at] = <uint8_t>(c.low >> 24)
+    c.low = (c.low & (LEAST - 1)) << 8
+    c.at += 1
 
 
-cdef void set_side(Mover* side, uint64_t own, const GameTables* t) noexcept nogil:
-    cdef int roll, j, piece
-    side.own = own
-    for roll in range(1, DIE + 1):
-        side.count[roll] = own_moves(t, own, roll, side.moves[roll])
-        if side.count[roll] < 2:
-            side.count[roll] = 0
-        for j in range(MAX_CHOICES):
-            side.move[roll][j] = NONE
-        for j in range(side.count[roll]):
-            piece = madn_popcount(own & ((<uint64_t>1 << side.moves[roll][j].start) - 1))
-            side.piece[roll][j] = <uint8_t>piece
-            side.move[roll][piece] = <uint8_t>j
+cdef inline int other_choice(uint16_t* table, Coder* coder, uint32_t rest, int choice) noexcept nogil:
+    """Code a choice that was not expected: one after the other of the rest is asked for, from the highest down."""
+    cdef int k = madn_highest(rest)
+    cdef bint bit
+    while rest & (rest - 1):
+        bit = coded(coder, table[k], choice == k)
+        if bit:
+            table[k] += (65535 - table[k]) >> RARE
+            break
+        table[k] -= table[k] >> RARE
+        rest ^= <uint32_t>1 << k
+        k = madn_highest(rest)
+    return k
+
+
+cdef inline int decide(Model* model, Coder* coder, uint64_t context, int n, uint32_t legal,
+                       int choice) noexcept nogil:
+    """Code one choice among the legal ones of n, and learn from it."""
+    cdef Slot* slot = &model.slot[context * <uint64_t>0x9E3779B97F4A7C15u >> 48]
+    cdef uint32_t p = slot.probability, count = slot.count
+    cdef int expected = slot.choice
+    if count == 0 or not legal >> expected & 1:
+        expected = context & NONE       # that of the position before
+        if not legal >> expected & 1:
+            expected = madn_highest(legal)
+        p, count = LIKELY, 0
+    if coded(coder, p, choice == expected):
+        p += ((65535 - p) * RATE[count]) >> 16
+        choice = expected
+    else:
+        p -= (p * RATE[count]) >> 16
+        choice = other_choice(model.other[n * 8 + expected], coder, legal ^ <uint32_t>1 << expected, choice)
+        if p < EVEN:
+            p, expected = EVEN, choice
+    slot.probability = <uint16_t>p
+    slot.count = <uint8_t>(count + (count < LIMIT))
+    slot.choice = <uint8_t>expected
+    return choice
+
+
+cdef void set_row(Row* row, const int* counts, uint64_t own, const Profile* profile,
+                  const GameTables* t) noexcept nogil:
+    """Set all of a row; `counts` are those of the row before it."""
+    cdef OwnMove moves[MAX_CHOICES]
+    cdef int place_of[DIE + MAX_SQUARES]    # that of a piece of the other side on its square q is place_of[DIE + q]
+    cdef int roll, j, n, square, place = t.squares - profile.m1
+    cdef uint64_t taken = facing(t, own)
+    for square in range(-DIE, t.squares):
+        place_of[DIE + square] = NOWHERE
+        if profile.m2 and square >= 0 and not taken >> square & 1:
+            place -= 1
+            place_of[DIE + square] = place
+    memset(row.known, 0, sizeof(row.known))
+    row.rolls, row.other_counts = 0, 0
+    for roll in range(DIE):
+        n = own_moves(t, own, roll + 1, moves)
+        if n != counts[roll]:
+            row.other_counts |= <uint64_t>NONE << 8 * roll
+        row.count[roll] = n
+        if n > 1:
+            row.roll[row.rolls] = roll
+            row.rolls += 1
+        for j in range(n if n > 1 else 0):
+            square = facing_square(t, moves[j].end)
+            if square >= 0:
+                row.known[place_of[DIE + square]][roll] |= <uint32_t>1 << j
+                set_reach(row, roll, place_of, square, profile.m2 + profile.f2 < t.pieces, E_BITS + j)
+            square = facing_square(t, moves[j].start)
+            if square >= 0:
+                set_reach(row, roll, place_of, square, profile.m2 + profile.f2 < t.pieces, B_BITS + j)
+
+
+cdef inline int facing_square(const GameTables* t, int square) noexcept nogil:
+    """A main-field square in the other side's numbers; -1 for a finish square."""
+    return (square + t.squares // 2) % t.squares if square < t.squares else -1
+
+
+cdef inline void set_reach(Row* row, int roll, const int* place_of, int square, bint boxed, int bit) noexcept nogil:
+    """Set a bit of a roll for all pieces of the other side that can reach a square with one roll."""
+    cdef int k
+    for k in range(1, DIE + 1):
+        row.known[place_of[DIE + square - k]][roll] |= <uint32_t>1 << bit
+    if boxed and square == 0:
+        row.known[BOXED][roll] |= <uint32_t>1 << bit
 
 
 cdef void set_places(const GameTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
-    """The places of the other's main pieces, lowest first, from their rank."""
+    """The places of the other's main pieces, lowest first, from their rank; then the first place there is not.
+
+    Without pieces there is one position: as if there was a piece with one place.
+    """
     cdef int k, place = t.squares - profile.m1
+    places[0], places[1] = 0, 1
+    places[max(profile.m2, 1)] = place if profile.m2 else 1
     for k in range(profile.m2, 0, -1):
         place -= 1
         while t.choose[k][place] > rank:
@@ -150,174 +207,188 @@ cdef void set_places(const GameTables* t, const Profile* profile, int64_t rank, 
         places[k - 1] = place
 
 
-cdef inline void next_places(int pieces, int* places) noexcept nogil:
-    """Go on to the next rank: the lowest piece that can moves up, those below go back to their first places."""
-    cdef int k = 0
+cdef inline void next_stretch(int pieces, int* places) noexcept nogil:
+    """Go on to the next places of all pieces but the first: the lowest that can moves up, those below go back."""
+    cdef int k = 1
     while k + 1 < pieces and places[k] + 1 == places[k + 1]:
         places[k] = k
         k += 1
     places[k] += 1
+    places[0] = 0
 
 
-cdef inline void find_lags(const GameTables* t, int pieces, const int* places, int64_t* lags) noexcept nogil:
-    """How many positions before this one the other's first pieces stand one place lower; 0 if they cannot."""
-    cdef int k, below = -1
-    for k in range(NEIGHBOURS):
-        lags[k] = 0
-        if k < pieces:
-            if places[k] - 1 > below:
-                lags[k] = t.choose[k][places[k] - 1]
-            below = places[k]
+cdef inline void union_of(const Row* row, const int* places, int pieces, uint32_t* known) noexcept nogil:
+    """What is known of pieces of the other side on some places and in its box."""
+    cdef int k, j
+    for j in range(LANES):
+        known[j] = row.known[BOXED][j]
+    for k in range(pieces):
+        for j in range(LANES):
+            known[j] |= row.known[places[k]][j]
 
 
-cdef inline uint64_t one_to_six(uint64_t squares) noexcept nogil:
-    """The squares 1 to 6 above some."""
-    squares = squares << 1 | squares << 2
-    squares |= squares << 2
-    return squares | squares << 2
+cdef inline uint64_t choices_at(const uint64_t* choices, int64_t i) noexcept nogil:
+    return choices[i] if i >= 0 else ALL_NONE
 
 
-cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder, uint8_t* choices) noexcept nogil:
-    """Code all decisions of a block; `choices` holds those of each position and roll, or receives them.
+cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* given, uint64_t* choices) noexcept nogil:
+    """Code all decisions of a block; `choices` holds those of each position, a byte for each roll, or receives them.
 
-    Returns the number of decisions, or -1 if there is no memory.
+    Returns the number of decisions, -1 if there is no memory, -2 if there are others than legal choices.
     """
-    cdef Model* model = <Model*>malloc(sizeof(Model))
-    cdef uint8_t* pieces = <uint8_t*>malloc(count * DIE)      # the piece that each decision took
-    if not model or not pieces:
-        free(model)
-        free(pieces)
-        return -1
     cdef const Profile* profile = &t.profiles[profile_at(t, first)]
-    cdef int64_t i, row = profile.affm, decisions = 0, rank = (first - profile.first) % row - 1
-    cdef int64_t lags[NEIGHBOURS]
-    cdef int places[MAX_PIECES]
-    cdef uint64_t own, other, main2, hit, reach, ahead
-    cdef Mover side
-    cdef uint32_t legal
-    cdef int k, roll, last
-    for k in range(TABLES):
-        for i in range(SLOTS):
-            model.probability[k][i] = 32768 << 8
-    for i in range(64):
-        for k in range(TABLES):
-            model.weight[i][k] = WEIGHT
-    memset(pieces, NONE, count * DIE)
-    side.own = ~<uint64_t>0
-    for i in range(count):
-        rank += 1
-        if rank == row:
-            rank = 0
-        if i == 0 or rank == 0:
-            set_places(t, profile, rank, places)
-        else:
-            next_places(profile.m2, places)
+    cdef int64_t i = 0, end_of_row, end, lag2, lag3, lag4, decisions = 0
+    cdef int64_t length = profile.affm, rank = (first - profile.first) % length
+    cdef int places[MAX_PIECES + 1]
+    cdef int counts[DIE]
+    cdef int pieces = profile.m2, k, roll, n, place, choice
+    cdef uint64_t own, other, near, far, further, found, context
+    cdef uint32_t legal, known
+    cdef uint32_t rest[LANES]               # known of all pieces of the other side but the first
+    cdef uint32_t here[LANES]               # H, and E without B
+    cdef Row row
+    cdef Coder coder = given[0]
+    if profile.f1 == t.pieces or profile.f2 == t.pieces:      # the game is over
+        for i in range(count):
+            if not coder.encoding:
+                choices[i] = 0
+            elif choices[i]:
+                return -2
+        return 0
+    cdef Model* model = <Model*>calloc(1, sizeof(Model))
+    if not model:
+        return -1
+    for k in range(512):
+        model.other[k >> 3][k & 7] = EVEN
+    memset(&row, 0, sizeof(row))
+    while i < count:
         decode(t, first + i, &own, &other)
-        if finished(t, own) or finished(t, other):
-            continue
-        if own != side.own:
-            set_side(&side, own, t)
-        find_lags(t, profile.m2, places, lags)
-        main2 = other & t.main
-        hit = facing(t, main2)
-        reach = facing(t, one_to_six(main2))
-        ahead = hit >> 1 | hit >> 2 | hit >> 3 | hit >> 4 | hit >> 5 | hit >> 6
-        if madn_popcount(other) < t.pieces:
-            reach |= <uint64_t>1 << (t.squares // 2)
-        last = NONE
-        for roll in range(1, DIE + 1):
-            if side.count[roll]:
-                legal = legal_options(t, side.moves[roll], side.count[roll], other)
-                last = decide(model, coder, &side, roll, legal, i, row, lags, last, hit, reach, ahead, pieces, choices)
-                decisions += (legal & (legal - 1)) != 0
+        for k in range(DIE):
+            counts[k] = row.count[k]
+        set_row(&row, counts, own, profile, t)
+        end_of_row = min(count, i + length - rank)
+        set_places(t, profile, rank, places)
+        rank = 0
+        while i < end_of_row:
+            # The other's pieces but the first stay where they are.
+            end = min(end_of_row, i + places[1] - places[0])
+            lag2 = places[1] - 1 if pieces > 1 else 0
+            lag3 = t.choose[2][places[2] - 1] if pieces > 2 and places[2] - 1 > places[1] else count
+            lag4 = t.choose[3][places[3] - 1] if pieces > 3 and places[3] - 1 > places[2] else count
+            union_of(&row, places + 1, pieces - 1, rest)
+            for place in range(places[0], places[0] + <int>(end - i)):
+                near = choices[i - 1] if place and i else ALL_NONE
+                near |= (choices_at(choices, i - lag2) if place < lag2 else ALL_NONE) << 3
+                far = choices_at(choices, i - lag3)
+                far |= (choices_at(choices, i - length) | row.other_counts) << 3
+                further = choices_at(choices, i - lag4)
+                for k in range(LANES):
+                    known = rest[k] | row.known[place][k]
+                    here[k] = known & ((1 << B_BITS) - 1) & ~(known >> E_BITS & BITS << E_BITS)
+                found = 0
+                for k in range(row.rolls):
+                    roll = row.roll[k]
+                    n = row.count[roll]
+                    context = (near >> 8 * roll & 63) | (far >> 8 * roll & 63) << 6 | <uint64_t>here[roll] << 12
+                    context |= (further >> 8 * roll & NONE) << 24 | <uint64_t>n << 27
+                    legal = (<uint32_t>1 << n) - 1
+                    if t.must_capture and here[roll] & legal:
+                        legal &= here[roll]
+                    if legal & (legal - 1):
+                        choice = decide(model, &coder, context, n, legal, <int>(choices[i] >> 8 * roll & 255))
+                        decisions += 1
+                    else:
+                        choice = madn_lowest(legal)
+                    found |= <uint64_t>choice << 8 * roll
+                if not coder.encoding:
+                    choices[i] = found
+                elif found != choices[i]:
+                    free(model)
+                    return -2
+                i += 1
+            next_stretch(pieces, places)
     free(model)
-    free(pieces)
+    given[0] = coder
     return decisions
 
 
-cdef inline uint64_t neighbour(const Mover* side, int roll, int64_t at, const uint8_t* pieces) noexcept nogil:
-    """The move here of the piece that was moved there."""
-    return side.move[roll][pieces[at * DIE + roll - 1]] if at >= 0 else NONE
+def encode(Game game not None, int64_t first, const uint64_t[::1] choices not None):
+    """Return the bytes that stand for the choices of the positions from `first` on, and how many decisions those are.
 
-
-cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, uint32_t legal, int64_t i,
-                       int64_t row, const int64_t* lags, int last, uint64_t hit, uint64_t reach, uint64_t ahead,
-                       uint8_t* pieces, uint8_t* choices) noexcept nogil:
-    """Code the choice of one roll among the legal options; returns the piece that it moves."""
-    cdef uint64_t context[TABLES]
-    cdef uint64_t near = 0, far = 0, end = 0, start = 0, behind, diagonal = NONE, hits = 0, risk = 0, now = 0
-    cdef int k, choice = choices[i * DIE + roll - 1], count = side.count[roll]
-    for k in range(NEIGHBOURS):
-        near |= (neighbour(side, roll, i - lags[k], pieces) if lags[k] else NONE) << 3 * k
-        far |= (neighbour(side, roll, i - row - lags[k], pieces) if lags[k] else NONE) << 3 * k
-    behind = neighbour(side, roll, i - row, pieces)
-    if lags[0] and lags[1]:
-        diagonal = neighbour(side, roll, i - lags[0] - lags[1], pieces)
-    for k in range(count):
-        hits |= (hit >> side.moves[roll][k].end & 1) << k
-        risk |= (reach >> side.moves[roll][k].end & 1) << k
-        now |= (reach >> side.moves[roll][k].start & 1) << k
-        end |= (ahead >> side.moves[roll][k].end & 1) << k
-        start |= (ahead >> side.moves[roll][k].start & 1) << k
-    context[0] = (near | behind << 9 | hits << 12 | risk << 18 | now << 24) << 6
-    context[1] = (behind | <uint64_t>side.move[roll][last] << 3 | hits << 6 | risk << 12 | now << 18 | end << 24
-                  | start << 30) << 6
-    context[2] = (near | behind << 9 | far << 12 | diagonal << 21) << 6
-    k = madn_highest(legal)
-    while legal & (legal - 1) and not event(model, coder, count * 8 + k, context, choice == k):
-        legal ^= <uint32_t>1 << k
-        k = madn_highest(legal)
-    choices[i * DIE + roll - 1] = <uint8_t>k
-    pieces[i * DIE + roll - 1] = side.piece[roll][k]
-    return side.piece[roll][k]
-
-
-def encode(Game game not None, int64_t first, const uint8_t[:, ::1] choices not None):
-    """Return the bytes that stand for the choices of the positions from `first` on, and how many there are."""
+    The choices of a position are one number with a byte for each roll, that of roll 1 lowest.
+    """
     cdef int64_t count = choices.shape[0], decisions
-    check(game, first, count, choices.shape[1])
-    known = np.array(choices)      # `run` writes back what it was given
-    cdef uint8_t[:, ::1] view = known
+    cdef int _k
+    check(game, first, count)
     data = np.empty(64 + count * DIE * (game.tables.pieces - 1) * 3 // 2, np.uint8)      # 12 bits an event
     cdef uint8_t[::1] out = data
     cdef Coder coder
     memset(&coder, 0, sizeof(coder))
-    coder.high, coder.encoding, coder.data, coder.size = 0xFFFFFFFF, True, &out[0], out.shape[0]
+    coder.range, coder.encoding, coder.data, coder.size = 0xFFFFFFFF, True, &out[0], out.shape[0]
     with nogil:
-        decisions = run(&game.tables, first, count, &coder, &view[0, 0])
-    if decisions < 0:
+        decisions = run(&game.tables, first, count, &coder, <uint64_t*>&choices[0])      # which it only reads
+        if decisions >= 0:
+            for _k in range(4):
+                put(&coder)
+    if decisions == -1:
         raise MemoryError
-    if not np.array_equal(known, choices):
+    if decisions < 0:
         raise ValueError("a choice is not the number of a legal move")
-    for k in range(4):
-        data[coder.at + k] = coder.low >> (24 - 8 * k) & 255
-    return data[:coder.at + 4].tobytes(), decisions
+    assert coder.at <= coder.size
+    return data[:coder.at].tobytes(), decisions
 
 
-def decode_into(Game game not None, int64_t first, const uint8_t[::1] data not None, uint8_t[:, ::1] out not None):
-    """Fill `out` with the choices that `encode` was given; returns how many there are, -1 if the bytes do not fit."""
+def decode_into(Game game not None, int64_t first, const uint8_t[::1] data not None, uint64_t[::1] out not None):
+    """Fill `out` with the choices that `encode` was given; returns how many decisions those are.
+
+    -1 says that the bytes are not those of `encode`; whatever they are, the choices are legal moves.
+    """
     cdef int64_t count = out.shape[0], decisions
     cdef int k
-    check(game, first, count, out.shape[1])
+    check(game, first, count)
     if data.shape[0] < 4:
         return -1
     cdef Coder coder
     memset(&coder, 0, sizeof(coder))
-    coder.high, coder.data, coder.size, coder.at = 0xFFFFFFFF, <uint8_t*>&data[0], data.shape[0], 4
+    coder.range, coder.data, coder.size, coder.at = 0xFFFFFFFF, <uint8_t*>&data[0], data.shape[0], 4
     for k in range(4):
         coder.code = coder.code << 8 | data[k]
     with nogil:
-        memset(&out[0, 0], 0, count * DIE)
-        decisions = run(&game.tables, first, count, &coder, &out[0, 0])
-    if decisions < 0:
+        decisions = run(&game.tables, first, count, &coder, &out[0])
+    if decisions == -1:
         raise MemoryError
-    return decisions if coder.at == coder.size else -1
+    return decisions if coder.at == coder.size and coder.code == 0 else -1
 
 
-cdef int check(Game game, int64_t first, int64_t count, int64_t rolls) except -1:
+def spread(const uint16_t[::1] pairs not None):
+    """Choices with a byte for each roll from those with 2 bits for each."""
+    cdef int64_t i, count = pairs.shape[0]
+    cdef uint64_t x
+    choices = np.empty(count, np.uint64)
+    cdef uint64_t[::1] out = choices
+    with nogil:
+        for i in range(count):
+            x = pairs[i]
+            out[i] = (x & 3) | (x & 12) << 6 | (x & 48) << 12 | (x & 192) << 18 | (x & 768) << 24 | (x & 3072) << 30
+    return choices
+
+
+def pack(const uint64_t[::1] choices not None):
+    """Words of 3 bits for each roll from choices with a byte for each."""
+    cdef int64_t i, count = choices.shape[0]
+    cdef uint64_t x
+    words = np.empty(count, np.uint32)
+    cdef uint32_t[::1] out = words
+    with nogil:
+        for i in range(count):
+            x = choices[i]
+            out[i] = <uint32_t>((x & 7) | (x >> 5 & 7 << 3) | (x >> 10 & 7 << 6) | (x >> 15 & 7 << 9)
+                                | (x >> 20 & 7 << 12) | (x >> 25 & 7 << 15))
+    return words
+
+
+cdef int check(Game game, int64_t first, int64_t count) except -1:
     cdef const GameTables* t = &game.tables
-    if rolls != DIE:
-        raise ValueError(f"choices must have {DIE} columns, not {rolls}")
     if count < 1 or first < 0 or first > t.positions - count \
             or profile_at(t, first) != profile_at(t, first + count - 1):
         raise ValueError(f"{count} positions from ID {first} on are not in one profile of {game.rules}")

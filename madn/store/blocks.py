@@ -101,12 +101,14 @@ def quantised(bits: int) -> Encoding:
 
 FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
 FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
-POLICY = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # no values: best moves, see madn.store.policy
+POLICY1 = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # as POLICY, up to version 0.1: only read
 PROVED32 = Encoding("proved32", 4, 32, "<i4", 0.5, float(2**29), float(2**29))  # as `fixed32`, with proved bounds
 PROVED64 = Encoding("proved64", 5, 64, "<f8", 0.0, 1.0, float(2**48))  # as `float64`, with proved bounds
+POLICY = Encoding("policy2", 6, 18, "<u4", 0.0, 1.0)  # no values: best moves, see madn.store.policy
+POLICIES = (POLICY1, POLICY)
 ENCODINGS = {
     encoding.name: encoding
-    for encoding in (FIXED32, FLOAT64, POLICY, PROVED32, PROVED64, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
+    for encoding in (FIXED32, FLOAT64, PROVED32, PROVED64, *POLICIES, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
 }
 PROVED = {FIXED32.name: PROVED32, FLOAT64.name: PROVED64}
 ENDS = {  # the words of 0 and of 1: those of a probability lie between them, for a float64 too

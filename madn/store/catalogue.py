@@ -26,7 +26,7 @@ from madn.errors import (
     MissingDatabaseError,
     RulesMismatchError,
 )
-from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICY
+from madn.store.blocks import ENCODINGS, MAX_BLOCK_POSITIONS, POLICIES
 from madn.store.forks import renew_after_fork
 from madn.store.records import (
     CATALOGUE,
@@ -282,7 +282,7 @@ class LudoCatalogueFile(CatalogueFile):
             if not 0 <= max_error <= 1:
                 raise CorruptBlockError(f"encoding {name!r}: max_error {max_error} is not from 0 to 1")
             stored.append(StoredEncoding(known, max_error))
-        if len(stored) > 1 and any(one.encoding == POLICY for one in stored):
+        if len(stored) > 1 and any(one.encoding in POLICIES for one in stored):
             raise CorruptBlockError("a database stores values or best moves, this one lists encodings of both")
         return tuple(stored)
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from madn._core import Game
 from madn.errors import MadnError
-from madn.rules import DIE, Rules
-from madn.store import blocks, policy, zstd
+from madn.rules import Rules
+from madn.store import _policy, blocks, policy, zstd
 from madn.store.blocks import ENCODINGS, POLICY, Array, Encoding
 from madn.store.records import BlockFile, profile_rows, rules_rows
 from madn.store.schema import LUDO, Schema
@@ -184,11 +184,13 @@ class PolicyEncoder(LudoEncoder):
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
         """Encode best moves from an ID on, given as words of 2 bits a roll."""
-        choices = (content[:, None] >> (2 * np.arange(DIE, dtype=np.uint16)) & np.uint16(3)).astype(np.uint8)
-        return self.encode_choices(first, choices)
+        return self._encode(first, _policy.spread(content))
 
     def encode_choices(self, first: int, choices: NDArray[np.uint8]) -> EncodedBlock:
         """Encode best moves from an ID on, given as an array (positions, rolls) of move numbers."""
+        return self._encode(first, policy.joined(choices))
+
+    def _encode(self, first: int, choices: NDArray[np.uint64]) -> EncodedBlock:
         frame, decisions = policy.encode(choices, first, self.game, self.level)
         return EncodedBlock(frame, POLICY.name, Measured(decisions=decisions))
 

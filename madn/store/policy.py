@@ -1,8 +1,8 @@
 """A block of best moves: for each position and roll with a choice the number of the best move, coded tightly.
 
-A choice is the number of a move among the legal ones, by ascending start. In memory the six choices of a
-position are one word of 3 bits each, that of roll 1 in the lowest. `madn.store._policy` codes them;
-docs/format.md says how.
+A choice is the number of a move among the legal ones, by ascending start. The six choices of a position are one number
+with a byte for each roll, that of roll 1 lowest, where they are coded, and one word of 3 bits each where they are
+looked up. `madn.store._policy` codes them; docs/format.md says how.
 """
 
 from typing import Any, overload
@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 from madn._core import Game
 from madn.errors import CorruptBlockError
 from madn.rules import DIE
-from madn.store import _policy, zstd
-from madn.store.blocks import HEADER, MAGIC, POLICY, check_header
+from madn.store import _mixed_policy, _policy, zstd
+from madn.store.blocks import HEADER, MAGIC, POLICY, POLICY1, Encoding, check_header
 
 SHIFT = 3  # bits of a choice in a word
 CHOICE = (1 << SHIFT) - 1
 
 
-def encode(choices: NDArray[np.uint8], first_id: int, game: Game, level: int) -> tuple[bytes, int]:
-    """Return the frame of a block of choices (positions, rolls) and how many decisions it holds."""
+def encode(choices: NDArray[np.uint64], first_id: int, game: Game, level: int) -> tuple[bytes, int]:
+    """Return the frame of a block of choices and how many decisions it holds."""
     data, decisions = _policy.encode(game, first_id, choices)
     return zstd.compress(HEADER.pack(MAGIC, POLICY.code, first_id, len(choices)) + data, level), decisions
 
 
-def decode(frame: bytes, first_id: int, count: int, game: Game) -> NDArray[np.uint32]:
+def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, game: Game) -> NDArray[np.uint32]:
     """Return the words of a frame that should hold `count` positions from `first_id` on.
 
     Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever its bytes
@@ -36,11 +36,17 @@ def decode(frame: bytes, first_id: int, count: int, game: Game) -> NDArray[np.ui
     if not HEADER.size <= size <= most:
         raise CorruptBlockError(f"zstd frame claims {size} bytes, out of range {HEADER.size} to {most}")
     content = zstd.decompress(frame, size)
-    check_header(content, POLICY, first_id, count)
-    choices = np.empty((count, DIE), np.uint8)
-    if _policy.decode_into(game, first_id, memoryview(content)[HEADER.size :], choices) < 0:
+    check_header(content, encoding, first_id, count)
+    data = memoryview(content)[HEADER.size :]
+    if encoding == POLICY1:
+        mixed = np.empty((count, DIE), np.uint8)
+        decisions, choices = _mixed_policy.decode_into(game, first_id, data, mixed), joined(mixed)
+    else:
+        choices = np.empty(count, np.uint64)
+        decisions = _policy.decode_into(game, first_id, data, choices)
+    if decisions < 0:
         raise CorruptBlockError(f"code of {size - HEADER.size} bytes does not end with the last of {count} positions")
-    return packed(choices)
+    return _policy.pack(choices)
 
 
 def most_bytes(count: int, pieces: int) -> int:
@@ -48,12 +54,11 @@ def most_bytes(count: int, pieces: int) -> int:
     return 64 + count * DIE * (pieces - 1) * 3 // 2
 
 
-def packed(choices: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """The words of choices (positions, rolls)."""
-    words = np.zeros(len(choices), np.uint32)
-    for roll in range(DIE):
-        words |= choices[:, roll].astype(np.uint32) << (SHIFT * roll)
-    return words
+def joined(choices: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The choices of each position as one number, from an array (positions, rolls)."""
+    lanes = np.zeros((len(choices), 8), np.uint8)
+    lanes[:, :DIE] = choices
+    return lanes.view("<u8")[:, 0].astype(np.uint64)
 
 
 @overload

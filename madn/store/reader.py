@@ -208,7 +208,7 @@ class BlockReader(FrameReader):
 
     def __init__(self, directory: Path, cache_bytes: int = CACHE_BYTES) -> None:
         super().__init__(directory, cache_bytes)
-        self.policy = any(stored.encoding == blocks.POLICY for stored in self.catalogue.encodings)
+        self.policy = any(stored.encoding in blocks.POLICIES for stored in self.catalogue.encodings)
         self.game = Game(self.catalogue.rules)
         self._tables: tuple[list[int], list[BlockTable]] = [], []  # their first IDs, ascending, and themselves
         self._held: Array | None = None  # the raw values of all positions, by ID
@@ -216,8 +216,8 @@ class BlockReader(FrameReader):
     def decode(self, table: BlockTable, at: int, frame: bytes) -> Array:
         """The raw values, or the words of best moves, of a block."""
         first, count, encoding = table.first_ids[at], table.counts[at], table.encodings[at]
-        if encoding == blocks.POLICY:
-            return policy.decode(frame, first, count, self.game)
+        if encoding in blocks.POLICIES:
+            return policy.decode(frame, encoding, first, count, self.game)
         return blocks.decode(frame, encoding, first, count, self._where(table, at))
 
     def _where(self, table: BlockTable, at: int) -> blocks.ProfileSlice:
