@@ -3,7 +3,8 @@
     python benchmarks/scale.py                about two minutes on two cores
     python benchmarks/scale.py --repeats 1    a quick look
 
-Prints a table on standard error and one JSON object on standard output. Each solve runs in a process of its own, all to
+Prints a table on standard error, with the time and memory of version 0.1 (docs/results/scale.json, on another machine
+unless you run it on that one), and one JSON object on standard output. Each solve runs in a process of its own, all to
 a residual of 1e-6 with 32-bit values, in memory; times are medians over the repeats.
 """
 
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -30,6 +32,7 @@ from madn.solver.numbers import FIXED32
 
 PART = "42,43/0"  # nothing has moved on one side, two pieces have arrived at the end on the other
 CASES = [(1, None), (2, None), (3, None), (4, PART)]
+EARLIER = Path(__file__).parents[1] / "docs/results/scale.json"  # version 0.1
 
 
 def worker(pieces: int, board: str | None, threads: int) -> dict[str, Any]:
@@ -71,7 +74,20 @@ def measured(pieces: int, board: str | None, threads: int, repeats: int) -> dict
 
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows for a person."""
-    head = ("game", "positions", "updates", "seconds", "ns/update", "ns/position", "MiB", "GB moved")
+    head = (
+        "game",
+        "positions",
+        "updates",
+        "seconds",
+        "ns/update",
+        "ns/position",
+        "MiB",
+        "GB moved",
+        "0.1: ns/update",
+        "MiB",
+    )
+    earlier = json.loads(EARLIER.read_text(encoding="utf-8"))["games"]
+    before = {(game["pieces"], game["board"]): game for game in earlier}
     lines = [
         (
             f"{row['pieces']} pieces" + (f", from {row['board']}" if row["board"] else ""),
@@ -82,6 +98,8 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"{row['ns_per_position']:.1f}",
             f"{row['peak_bytes'] / 2**20:.0f}",
             f"{row['bytes_read_and_written'] / 1e9:.2f}",
+            f"{before[row['pieces'], row['board']]['ns_per_update']:.1f}",
+            f"{before[row['pieces'], row['board']]['peak_bytes'] / 2**20:.0f}",
         )
         for row in rows
     ]

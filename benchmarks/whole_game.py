@@ -1,10 +1,11 @@
-"""Solves a whole game from disk, takes its census, and prints what it took and what it found as one JSON object.
+"""Solves a whole game from disk and prints what it took and what it found as one JSON object.
 
-    python benchmarks/whole_game.py --out four --scratch scratch                             the standard game: an hour
-    python benchmarks/whole_game.py --pieces 3 --memory 500M --out three --scratch scratch   a trial: minutes
+    python benchmarks/whole_game.py --out four --scratch scratch --memory 11G                the standard game: an hour
+    python benchmarks/whole_game.py --pieces 3 --memory 200M --out three --scratch scratch   a trial: minutes
 
-It is `madn solve --census --bits 16 --resume` with a meter beside it. It can be stopped and started again: the times of
-all processes add up.
+It is `madn solve --bits 16 --resume`, with `--census` and `--policy` if they are asked for, and a meter beside it. It
+can be stopped and started again: the times of all processes add up. Of the standard game the figures of version 0.1
+are printed beside it, from docs/results/four-pieces.json, in a table on standard error and as "before" in the object.
 """
 
 import argparse
@@ -22,8 +23,11 @@ from hardware import hardware
 
 from madn import MadnError, Rules
 from madn.cli.options import memory_bytes
+from madn.cli.output import columns
 from madn.cli.progress import ProgressBar
 from madn.solving import prepare
+
+EARLIER = Path(__file__).parents[1] / "docs/results/four-pieces.json"  # the run of version 0.1
 
 
 class Meter:
@@ -70,7 +74,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         scratch=arguments.scratch,
         memory=memory_bytes(None, None, arguments.memory),
         bits=16,
-        census=True,
+        census=arguments.census,
         resume=(Path(arguments.scratch) / "plan.json").exists(),
     )
     with ProgressBar("solving") as bar:
@@ -79,19 +83,37 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         processes = meter.note()
     census, positions = result.census or {}, result.positions
     sizes = {name: directory_bytes(path) for name, path in (("bits16", job.out), ("policy", job.policy)) if path}
-    planned = ("memory_bytes", "scratch_bytes", "disk_bytes")
-    return {
+    planned = ("memory_bytes", "scratch_bytes", "disk_bytes", "peak_bytes")
+    found = {
         "hardware": hardware(),
         "planned": {name: getattr(job.plan, name) for name in planned},
         "processes": processes,
         **{name: sum(part[name] for part in processes) for name in processes[0] if name != "peak_bytes"},
         "peak_bytes": max(part["peak_bytes"] for part in processes),
         **{name: {"bytes": size, "bits_per_position": 8 * size / positions} for name, size in sizes.items()},
-        "share_of_rolls_with_a_choice": census["decisions"] / census["positions"] / 6,
-        "share_of_decisions_with_one_best_move": census["unique"] / census["decisions"],
-        "mean_cost_of_the_second_best_move": census["cost"] / census["decisions"],
-        "result": result.to_json(),
     }
+    if census:
+        found["share_of_rolls_with_a_choice"] = census["decisions"] / census["positions"] / 6
+        found["share_of_decisions_with_one_best_move"] = census["unique"] / census["decisions"]
+        found["mean_cost_of_the_second_best_move"] = census["cost"] / census["decisions"]
+    found["result"] = result.to_json()
+    if Rules(arguments.pieces) == Rules():
+        found["before"] = figures(json.loads(EARLIER.read_text(encoding="utf-8")))
+    return found
+
+
+def figures(run: dict[str, Any]) -> dict[str, float]:
+    """What two runs are compared by."""
+    names = ("seconds", "cpu_seconds", "peak_bytes", "bytes_read", "bytes_written")
+    planned = {f"planned_{name}": run["planned"][name] for name in ("memory_bytes", "scratch_bytes")}
+    return {**{name: run[name] for name in names}, **planned, "updates": run["result"]["updates"]}
+
+
+def table(found: dict[str, Any]) -> str:
+    """The figures of this run beside those of version 0.1, for a person."""
+    now, before = figures(found), found["before"]
+    rows = [(name, f"{before[name]:,.0f}", f"{now[name]:,.0f}", f"{now[name] / before[name]:.2f}") for name in now]
+    return columns([("figure", "version 0.1", "now", "ratio"), *rows], right=range(1, 4))
 
 
 def main() -> int:
@@ -100,9 +122,13 @@ def main() -> int:
     parser.add_argument("--out", required=True)
     parser.add_argument("--policy", help="directory for a database of best moves")
     parser.add_argument("--scratch", required=True)
-    parser.add_argument("--memory", default="20G")
+    parser.add_argument("--memory", default="11G")
+    parser.add_argument("--census", action="store_true", help="count positions by value and compare moves: more memory")
     try:
-        print(json.dumps(run(parser.parse_args()), indent=2))
+        found = run(parser.parse_args())
+        if "before" in found:
+            print(table(found), file=sys.stderr)
+        print(json.dumps(found, indent=2))
     except MadnError as error:
         print(f"whole_game: {error}", file=sys.stderr)
         return 3

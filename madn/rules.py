@@ -43,8 +43,8 @@ class Rules:
     """Two-player Mensch ärgere Dich nicht with `pieces` a side on a main field of `squares` squares.
 
     The standard game is `Rules()`. Each side counts squares from its own A-square: 0 to `squares - 1` are the
-    main field, `squares` to `squares + pieces - 1` its finish zone. Games of 5 and 6 pieces can be counted
-    and ranked; solving goes to 4.
+    main field, `squares` to `squares + pieces - 1` its finish zone. Games of 5 and 6 pieces are
+    solved on small boards, and in part on large ones.
 
     The other fields are house rules, off by default, in any combination; `Rules.house()` has all of them.
     """

@@ -34,7 +34,7 @@ from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
 Path = str | os.PathLike[str]
-POLICY_BYTES = 0.2  # a position, at the most, in a database of best moves
+POLICY_BYTES = 0.3  # a position, at the most, in a database of best moves
 SOLVING = 0.7  # of the work, when the database is written from memory: for the estimate of progress only
 
 

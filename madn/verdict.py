@@ -10,6 +10,7 @@ from madn.machine import available_memory
 from madn.rules import Rules
 from madn.solver import Plan, make_plan
 from madn.solver.estimate import Speed, seconds
+from madn.solver.plan import MOST_CHOICES
 from madn.solving import POLICY_BYTES, planned
 from madn.store.workplace import disk_of
 
@@ -76,7 +77,8 @@ def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:
         return [first] if (first := next((way for way in smaller if way.fits), None)) else []
 
     found = [way("from disk")] if plan.scratch is None else []
-    found.append(way("best moves only", best_moves=True))
+    if rules.pieces <= MOST_CHOICES:
+        found.append(way("best moves only", best_moves=True))
     if plan.board is None:
         found += largest(way(f"what {board} can lead to", board=board) for board in _later_boards(rules))
     fewer = (replace(rules, pieces=pieces) for pieces in range(rules.pieces - 1, 0, -1))

@@ -184,6 +184,8 @@ def watched_class(kind: Any, name: str, methods: list[str]) -> Any:
 
 def use(directory: Path) -> None:
     """Real use of everything that is compiled, on small boards."""
+    from disk import disk_plan, solve_on_disk
+
     import madn
     from madn import Board, Rules, _match, _regret, fitting
     from madn.estimator import Shape
@@ -208,11 +210,13 @@ def use(directory: Path) -> None:
     for build in sweeps.SWEEPERS:
         sweeps.build, sweeps.best_moves_build = build, build if build in sweeps.CHOOSE else "portable"
         madn.solve(small, out=directory / "streamed", scratch=scratch, **how)
+        solve_on_disk(disk_plan(small, directory / f"streamed-{build}"))
     madn.solve(Rules(3, 8), out=directory / "three", scratch=scratch)  # some exits are not reached with a 6
     compress_database(plain, rounded, bits=12)
     compress_database(plain, directory / "policy", store="policy")
     verify_database(plain, deep=True)
     verify_database(moves, deep=True)
+    verify_database(Path(__file__).with_name("policy-0.1"))
     for build in sweeps.SWEEPERS:
         sweeps.build = build
         madn.solve(small, out=directory / "proved", proved=True)

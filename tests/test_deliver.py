@@ -112,7 +112,8 @@ def test_values_stay_only_as_long_as_they_are_needed(tmp_path: Path) -> None:
 
     def tell(fraction: float, text: str) -> None:
         nonlocal most
-        most = max(most, sum(path.stat().st_size for path in tmp_path.iterdir() if path.suffix in (".values", ".work")))
+        files = [path for path in tmp_path.iterdir() if path.suffix in (".values", ".work", ".captures0", ".captures1")]
+        most = max(most, sum(path.stat().st_size for path in files))
 
     solve_on_disk(plan, tell)
     expected = disk_peak(rules, list(plan.pairs), plan.streamed, item=4, stored=3, database=0.0) - (1 << 26)
@@ -297,15 +298,17 @@ def test_packing_is_undone_by_unpacking(data: st.DataObject) -> None:
     start, room = tiling.starts(2)
     numbers = np.random.default_rng(data.draw(st.integers(0, 9)))
     L, R = (numbers.integers(-(2**28), 2**28, room + 16).astype(dtype) for _ in range(2))
-    packed = tiling.pack(strip, L, R, start, np.full(tiling.longest, 77, np.uint8))
+    shift = data.draw(st.integers(0, 16))
+    starts = start, start + shift  # L and R may be laid out differently
+    packed = tiling.pack(strip, L, R, starts, np.full(tiling.total, 77, np.uint8))
     assert len(packed) == tiling.tile[strip, -1]
     back_l, back_r, left, right = (np.zeros_like(L) for _ in range(4))
-    tiling.unpack(strip, packed, back_l, back_r, start)
+    tiling.unpack(strip, packed, back_l, back_r, starts)
     first = tiling.first_class(strip)
     for number in range(first, tiling.classes):
         begin, end = tiling.tile[strip, number : number + 2]
         middle = (begin + end) // 2
-        tiling.unpack_half(strip, packed[begin:middle], right, start, range(number, number + 1))
+        tiling.unpack_half(strip, packed[begin:middle], right, starts[1], range(number, number + 1))
         tiling.unpack_half(strip, packed[middle:end], left, start, range(number, number + 1))
     rows, columns = tiling.rows, tiling.columns
     for a in range(rows.class_start[strip], rows.class_start[strip + 1]):
@@ -313,7 +316,32 @@ def test_packing_is_undone_by_unpacking(data: st.DataObject) -> None:
             if not int(rows.facing[a]) & int(columns.masks[b]):
                 at = slice(start[a] + b, start[a] + b + 1)
                 assert back_l[at] == left[at] == rounded(L[at])
+                at = slice(start[a] + b + shift, start[a] + b + shift + 1)
                 assert back_r[at] == right[at] == rounded(R[at])
+
+
+@given(st.data())
+def test_pairs_are_packed_without_what_is_no_position(data: st.DataObject) -> None:
+    rules = data.draw(st.sampled_from([Rules(1, 8), Rules(2, 8), Rules(3, 8)]))
+    f, g = data.draw(st.sampled_from(components(rules)))
+    dtype = data.draw(st.sampled_from([np.int32, np.float64]))
+    tiling = Tiling(Side(rules, g), Side(rules, f), dtype, threads=1)
+    strip, tile = (data.draw(st.integers(0, n - 1)) for n in (tiling.strips, tiling.classes))
+    if tiling.counts[strip, tile] == 0:
+        return
+    rows, columns = tiling.rows, tiling.columns
+    facing, masks = rows.facing[tiling.rows_of(strip)], columns.masks[slice(*columns.class_start[tile : tile + 2])]
+    legal = ((facing[:, None] & masks) == 0).ravel()
+    numbers = np.random.default_rng(data.draw(st.integers(0, 9)))
+    pairs = numbers.integers(-(2**28), 2**28, 2 * len(legal)).astype(dtype)
+    for round_them in (False, True):
+        out = np.full(pairs.nbytes + 2 * pairs.itemsize, 77, np.uint8)
+        length = tiling.tiles.pack_pairs(strip, tile, pairs, out, round_them)
+        expected = (rounded(pairs) if round_them else pairs).reshape(-1, 2)[legal]
+        assert (out[:length].view(dtype).reshape(-1, 2) == expected).all()
+        back = np.zeros_like(pairs)
+        assert tiling.tiles.unpack_pairs(strip, tile, out, back) == length
+        assert (back.reshape(-1, 2)[legal] == expected).all()
 
 
 def test_values_in_memory_are_rounded_as_those_on_disk() -> None:

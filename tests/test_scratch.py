@@ -96,11 +96,15 @@ def test_a_limit_of_memory_that_is_too_small_for_the_component_streams_it(rules:
     assert (values_from_disk(plan) == values_of(inside)).all()
 
 
-def test_the_standard_game_fits_into_20_gib_from_disk(tmp_path: Path) -> None:
-    plan = make_plan(Rules(4), scratch=str(tmp_path), memory=20 << 30)
-    assert plan.memory_bytes <= 20 << 30
-    assert plan.streamed == {(0, 0)}
-    assert make_plan(Rules(4), scratch=str(tmp_path), memory=17 << 30).memory_bytes <= 17 << 30
+def test_the_standard_game_fits_into_11_gib_and_55_gb_of_disk(tmp_path: Path) -> None:
+    """The peak is at least 3 % below the limit, and what is planned a little below that."""
+    for rules in (Rules(4), Rules.house(4)):
+        plan = make_plan(rules, scratch=str(tmp_path), memory=11 << 30, threads=2)
+        assert plan.memory_bytes <= 0.95 * (11 << 30)
+        assert plan.streamed == {(0, 0), (0, 1), (0, 2), (0, 4), (0, 8)}
+        assert plan.bits == 16
+        assert plan.peak_bytes <= 55e9
+        assert make_plan(rules, scratch=str(tmp_path), memory=14 << 30, threads=2).streamed == {(0, 0)}
 
 
 # going on after a stop
@@ -255,7 +259,6 @@ def begun(tmp_path: Path) -> Path:
 
     def stopped(self: Streamed, examine: bool, *args: Any) -> Any:
         if examine and self.mirrored:
-            self._finish_writing(0)  # the checkpoint is there
             raise StoppedError
         return passes(self, examine, *args)
 
@@ -312,22 +315,6 @@ def test_files_that_were_cut_off_or_changed_are_noticed(begun: Path, suffix: str
         solve_on_disk(disk_plan(Rules(2, 10), begun, resume=True))
 
 
-@pytest.mark.parametrize("lost", [False, True])
-def test_the_strips_are_enough_to_go_on(begun: Path, lost: bool) -> None:
-    """Killed between the end of a sweep that may be the last and the writing of its checkpoint."""
-    (path,) = begun.glob("*.state")
-    plan = disk_plan(Rules(2, 10), begun, resume=True)
-    with scratch_directory(plan) as scratch:
-        write_figures(path, scratch.task, {**(read_figures(path, scratch.task) or {}), "after_capture": None})
-    (captures,) = begun.glob("*.captures?")
-    captures.unlink()
-    if lost:
-        path.unlink()  # then the component is begun again
-    outside = solve_on_disk(plan)
-    inside = solve(make_plan(Rules(2, 10)))
-    assert (outside.win, outside.updates, outside.extremes()) == (inside.win, inside.updates, inside.extremes())
-
-
 @pytest.mark.skipif(os.name != "posix", reason="directories are not locked on Windows")
 def test_two_solvers_do_not_share_a_directory(tmp_path: Path) -> None:
     with scratch_directory(disk_plan(Rules(2, 8), tmp_path)) as scratch:
@@ -381,10 +368,12 @@ def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
     rules, path, rng = Rules(2, 10), tmp_path / "000.values", random.Random(3)
     tiling = Tiling(Side(rules, 0), Side(rules, 1), np.int32, threads=1)
     numbers = np.random.default_rng(3)
-    strips = [numbers.integers(0, 256, n).astype(np.uint8) for n in tiling.tile[:, -1]]
+    start, room = tiling.starts(tiling.strips)
+    L, R = (numbers.integers(-(2**28), 2**28, room, np.int32) for _ in range(2))
+    packed = np.empty(tiling.total, np.uint8)
+    strips = [tiling.pack(strip, L, R, (start, start), packed).copy() for strip in range(tiling.strips)]
     with StripFile(path, tiling) as file:
-        for strip, values in enumerate(strips):
-            file.write(strip, values)
+        file.write_strips((L, R, start) for _ in strips)
         sums = file.sums_text()
     whole = path.read_bytes()
     assert whole == b"".join(values.tobytes() for values in strips)
@@ -399,7 +388,7 @@ def test_every_change_of_a_tile_is_noticed(tmp_path: Path) -> None:
             words[rng.randrange(begin, end)] ^= 1 << rng.randrange(8)
         elif number % 3 == 1:
             i, j = rng.sample(range(begin, end), 2)
-            words[i], words[j] = words[j], words[i]
+            words[i], words[j] = words[j] ^ (words[i] == words[j]), words[i]  # pads have like bytes
         else:
             words[begin:end] = np.roll(words[begin:end], rng.choice([-1, 1]))
         path.write_bytes(words.tobytes())
@@ -428,7 +417,7 @@ def test_what_is_relied_on_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.
     waiting: set[str] = set()  # files that are not on disk as they are
     events: set[str] = set()
     pwritev, fsync, replaced = os.pwritev, os.fsync, os.replace
-    write_bytes, append = Path.write_bytes, FrameFiles.append
+    append = FrameFiles.append
 
     def name(handle: int) -> str:
         return os.readlink(f"/proc/self/fd/{handle}")
@@ -436,10 +425,6 @@ def test_what_is_relied_on_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.
     def written(handle: int, *args: Any) -> int:
         waiting.add(name(handle))
         return pwritev(handle, *args)
-
-    def all_written(path: Path, data: bytes) -> int:
-        waiting.add(str(path))
-        return write_bytes(path, data)
 
     def appended(files: FrameFiles, frame: bytes) -> Any:
         waiting.update(str(files.directory / file) for file in ("journal", f"values-{len(files.done):04}.madn"))
@@ -452,8 +437,7 @@ def test_what_is_relied_on_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.
     def replace_file(part: Path, path: Path) -> None:
         number, suffix = path.stem, path.suffix
         ours = {file for file in waiting if Path(file).stem == number}
-        if suffix == ".state" and json.loads(part.read_text())["after_capture"] is not None:
-            # strips may be written already for the sweep after it
+        if suffix == ".state" and not json.loads(part.read_text())["kept"]:
             ours = {file for file in ours if Path(file).suffix.startswith(".captures")}
         if suffix == ".stored":
             ours |= {file for file in waiting if "madn-part" in file}
@@ -462,7 +446,6 @@ def test_what_is_relied_on_is_on_disk_first(tmp_path: Path, monkeypatch: pytest.
         replaced(part, path)
 
     monkeypatch.setattr(os, "pwritev", written)
-    monkeypatch.setattr(Path, "write_bytes", all_written)
     monkeypatch.setattr(FrameFiles, "append", appended)
     monkeypatch.setattr(os, "fsync", flushed)
     monkeypatch.setattr(os, "replace", replace_file)

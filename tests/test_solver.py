@@ -299,11 +299,6 @@ def test_a_plan_that_makes_no_sense_is_refused(changes: Any, part: str) -> None:
         make_plan(Rules(2), **changes)
 
 
-def test_five_pieces_can_be_counted_but_not_solved() -> None:
-    with pytest.raises(PlanError, match="5"):
-        make_plan(Rules(5))
-
-
 def test_memory_that_will_not_fit_is_refused_before_the_work() -> None:
     with pytest.raises(ResourceError, match="memory"):
         solve(make_plan(Rules(3), memory=1 << 20), lambda *_: pytest.fail("work began"))

@@ -51,8 +51,8 @@ class Parts:
             [np.zeros(1, np.int64) if zone < 0 else solved[zone, other.finish].start for zone in side.moves.exits]
             for side, other in ((rows, columns), (columns, rows))
         ]
-        of_rows = [(start, start) for start in starts[0]]
-        self.tables = SweepTables.of(rows, columns, component.values.start, of_rows, starts[1], refill=False)
+        own, *of_rows = ((start, start) for start in (component.values.start, *starts[0]))
+        self.tables = SweepTables.of(rows, columns, own, of_rows, starts[1], refill=False)
 
     def run(self, tables: SweepTables, build: str) -> None:
         """Sweep, examine and restore with these tables."""
@@ -125,6 +125,8 @@ def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
         (part.tables, L, R, [(left[:9], right) for left, right in row_exits], column_exits),
         (part.tables, L, R, row_exits, [(left[:20], right[:20]) for left, right in column_exits]),
         (part.tables, L, R, [None], column_exits),
+        (part.tables, L, R, row_exits, column_exits, np.zeros(part.tables.captures + 15, np.int32)),
+        (part.tables, L, R, row_exits, column_exits, np.zeros(part.tables.captures + 16)),
     ]
     for arguments in calls:
         with pytest.raises((ValueError, TypeError)):
@@ -144,35 +146,61 @@ def test_a_sweeper_refuses_what_it_cannot_use(parts: dict[str, Parts]) -> None:
         sweeper.run(0, 1, 1, False)
 
 
+def rows_and_columns(tiling: Tiling, strip: int, column_class: int) -> int:
+    """How many pairs of a row and a column a tile has, whether they are positions or not."""
+    sides = ((tiling.rows, strip), (tiling.columns, column_class))
+    rows, columns = (int(np.diff(side.class_start)[number]) for side, number in sides)
+    return rows * columns
+
+
 def test_packing_refuses_what_does_not_fit() -> None:
     rows, columns = Side(RULES, 1), Side(RULES, 0)
     tiling = Tiling(rows, columns, np.int32, 1)
     start, room = tiling.starts(2)
-    L, R, out = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(tiling.longest, np.uint8)
-    here = start[tiling.rows_of(5)]
-    assert tiling.tiles.pack(5, L, R, here, 0, out) == tiling.tile[5, -1]
+    L, R, out = np.zeros(room, np.int32), np.zeros(room, np.int32), np.zeros(tiling.total, np.uint8)
+    here, last = start[tiling.rows_of(5)], tiling.classes
+    assert tiling.tiles.pack(5, L, R, here, here, 0, last, out) == tiling.tile[5, -1]
     good = out[: tiling.tile[5, -1]]
     for arguments in (
-        (-1, L, R, here, 0, out),
-        (tiling.strips, L, R, here, 0, out),
-        (5, L[:9], R, here, 0, out),
-        (5, L, R, here[:-1], 0, out),
-        (5, L, R, here - room, 0, out),
-        (5, L, R, here + room, 0, out),
-        (5, L, R, np.full_like(here, 2**63 - 1), 0, out),
-        (5, L, R, here, -1, out),
-        (5, L, R, here, 0, out[: len(good) - 1]),
+        (-1, L, R, here, here, 0, last, out),
+        (tiling.strips, L, R, here, here, 0, last, out),
+        (5, L[:9], R, here, here, 0, last, out),
+        (5, L, R[:9], here, here, 0, last, out),
+        (5, L, R, here[:-1], here, 0, last, out),
+        (5, L, R, here, here[:-1], 0, last, out),
+        (5, L, R, here - room, here, 0, last, out),
+        (5, L, R, here, here + room, 0, last, out),
+        (5, L, R, np.full_like(here, 2**63 - 1), here, 0, last, out),
+        (5, L, R, here, here, -1, last, out),
+        (5, L, R, here, here, 0, last + 1, out),
+        (5, L, R, here, here, 0, last, out[: len(good) - 1]),
     ):
         with pytest.raises(ValueError, match=r"."):
             tiling.tiles.pack(*arguments)
     for cut in (
-        (5, good[:-1], L, R, here, 0, tiling.classes),
-        (5, good, L[:9], R, here, 0, tiling.classes),
-        (5, good, L, R, here, 3, tiling.classes + 1),
-        (5, good, L, R, here, 3, 2),
+        (5, good[:-1], L, R, here, here, 0, last),
+        (5, good, L[:9], R, here, here, 0, last),
+        (5, good, L, R[:9], here, here, 0, last),
+        (5, good, L, R, here, here, 3, last + 1),
+        (5, good, L, R, here, here, 3, 2),
     ):
         with pytest.raises(ValueError, match=r"."):
             tiling.tiles.unpack(*cut)
+    pairs, room = np.zeros(2 * rows_and_columns(tiling, 5, 3), np.int32), 8 * int(tiling.counts[5, 3]) + 8
+    assert tiling.tiles.pack_pairs(5, 3, pairs, out[:room], False) == room - 8
+    for wrong_pairs in (
+        (-1, 3, pairs, out),
+        (tiling.strips, 3, pairs, out),
+        (5, -1, pairs, out),
+        (5, last, pairs, out),
+        (5, 3, pairs[:-1], out),
+        (5, 3, pairs, out[: room - 1]),
+    ):
+        with pytest.raises(ValueError, match=r"."):
+            tiling.tiles.pack_pairs(*wrong_pairs, False)
+        strip, tile, values, packed = wrong_pairs
+        with pytest.raises(ValueError, match=r"."):
+            tiling.tiles.unpack_pairs(strip, tile, packed, values)
     half = good[: tiling.tile[5, 1] // 2]
     assert tiling.tiles.unpack_half(5, half, R, here, 0, 1) == len(half)
     for wrong_half in (

@@ -19,8 +19,10 @@ class Tiles:
         strip: int,
         L: NDArray[Any],
         R: NDArray[Any],
-        start: NDArray[np.int64],
+        start_l: NDArray[np.int64],
+        start_r: NDArray[np.int64],
         first: int,
+        last: int,
         out: NDArray[np.uint8],
     ) -> int: ...
     def unpack(
@@ -29,7 +31,8 @@ class Tiles:
         packed: NDArray[np.uint8],
         L: NDArray[Any],
         R: NDArray[Any],
-        start: NDArray[np.int64],
+        start_l: NDArray[np.int64],
+        start_r: NDArray[np.int64],
         first: int,
         last: int,
     ) -> int: ...
@@ -42,6 +45,10 @@ class Tiles:
         first: int,
         last: int,
     ) -> int: ...
+    def pack_pairs(
+        self, strip: int, column_class: int, pairs: NDArray[Any], out: NDArray[np.uint8], round: bool
+    ) -> int: ...
+    def unpack_pairs(self, strip: int, column_class: int, packed: NDArray[np.uint8], pairs: NDArray[Any]) -> int: ...
 
 PAD: int
 STORED_BYTES: dict[np.dtype[Any], int]

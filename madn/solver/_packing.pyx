@@ -99,30 +99,38 @@ cdef class Tiles:
         self.counts.flags.writeable = False
 
     def pack(self, int strip, const value_t[::1] L not None, const value_t[::1] R not None,
-             const int64_t[::1] start not None, int first, uint8_t[::1] out not None):
-        """Write the tiles of a strip from column class `first` on to `out`; return how many bytes they take.
+             const int64_t[::1] start_l not None, const int64_t[::1] start_r not None, int first, int last,
+             uint8_t[::1] out not None):
+        """Write the tiles of a strip with the column classes first..last-1 to `out`; return how many bytes they take.
 
-        `start[i]` is the place of column 0 of row i of the strip in L and R.
+        `start_l[i]` is the place of column 0 of row i of the strip in L, `start_r[i]` in R.
         """
-        cdef int last = <int>self.col_class.shape[0] - 1
         cdef int64_t at
-        cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
+        cdef const uint64_t* facing = self.checked(strip, start_l, first, last, L.shape[0])
+        self.checked(strip, start_r, first, last, R.shape[0])
         cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3)
         if length > out.shape[0]:
             raise ValueError(f"{out.shape[0]} bytes are no room for {length}")
+        if length == 0:
+            return 0
         with nogil:
-            at = over_tiles(self, strip, first, last, start, facing, <value_t*>&L[0], <value_t*>&R[0], &out[0], True)
+            at = over_tiles(self, strip, first, last, start_l, start_r, facing, <value_t*>&L[0], <value_t*>&R[0],
+                            &out[0], True)
         return at
 
     def unpack(self, int strip, const uint8_t[::1] packed not None, value_t[::1] L not None, value_t[::1] R not None,
-               const int64_t[::1] start not None, int first, int last):
-        """The inverse of `pack` for the column classes first..last-1; slots that are no position get any value."""
-        cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
+               const int64_t[::1] start_l not None, const int64_t[::1] start_r not None, int first, int last):
+        """The inverse of `pack`; slots that are no position get any value."""
+        cdef const uint64_t* facing = self.checked(strip, start_l, first, last, L.shape[0])
+        self.checked(strip, start_r, first, last, R.shape[0])
         cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3), at
         if length > packed.shape[0]:
             raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
+        if length == 0:
+            return 0
         with nogil:
-            at = over_tiles(self, strip, first, last, start, facing, &L[0], &R[0], <uint8_t*>&packed[0], False)
+            at = over_tiles(self, strip, first, last, start_l, start_r, facing, &L[0], &R[0], <uint8_t*>&packed[0],
+                            False)
         return at
 
     def unpack_half(self, int strip, const uint8_t[::1] packed not None, value_t[::1] matrix not None,
@@ -139,6 +147,38 @@ cdef class Tiles:
                           self.col_class[j + 1], False)
                 at += self.positions[strip, j] * (8 if value_t is double else 3) + PAD_BYTES
         return at
+
+    def pack_pairs(self, int strip, int column_class, const value_t[::1] pairs not None, uint8_t[::1] out not None,
+                   bint round):
+        """Write the pairs of values of a tile, row after row, as they are or rounded; return how many bytes they take.
+
+        After them `out` needs room for a pair.
+        """
+        cdef int64_t length = self.checked_pairs(strip, column_class, pairs.shape[0], out.shape[0], sizeof(value_t))
+        if length:
+            with nogil:
+                over_pairs(self, strip, column_class, <value_t*>&pairs[0], &out[0], True, round)
+        return length
+
+    def unpack_pairs(self, int strip, int column_class, const uint8_t[::1] packed not None,
+                     value_t[::1] pairs not None):
+        """The inverse of `pack_pairs`; what is no position gets any value. After its bytes comes any pair."""
+        cdef int64_t length = self.checked_pairs(strip, column_class, pairs.shape[0], packed.shape[0], sizeof(value_t))
+        if length:
+            with nogil:
+                over_pairs(self, strip, column_class, &pairs[0], <uint8_t*>&packed[0], False, False)
+        return length
+
+    cdef int64_t checked_pairs(self, int strip, int column_class, int64_t size, int64_t room, int64_t item) except -1:
+        """How many bytes the pairs of a tile take, if they, and a pair more, have room."""
+        if not 0 <= strip < self.positions.shape[0] or not 0 <= column_class < self.positions.shape[1]:
+            raise ValueError(f"there is no tile {column_class} of strip {strip}")
+        cdef int64_t rows = self.row_class[strip + 1] - self.row_class[strip]
+        cdef int64_t columns = self.col_class[column_class + 1] - self.col_class[column_class]
+        cdef int64_t length = 2 * item * self.positions[strip, column_class]
+        if size != 2 * rows * columns or room < length + 2 * item:
+            raise ValueError(f"{size} values and {room} bytes for {rows} rows and {columns} columns")
+        return length
 
     cdef int64_t length(self, int strip, int first, int last, int item):
         """How many bytes the tiles of these column classes take."""
@@ -179,15 +219,16 @@ cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64
             counts[j] += n
 
 
-cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_t[::1] start, const uint64_t* facing,
-                        value_t* L, value_t* R, uint8_t* packed, bint pack) noexcept nogil:
+cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_t[::1] start_l,
+                        const int64_t[::1] start_r, const uint64_t* facing, value_t* L, value_t* R, uint8_t* packed,
+                        bint pack) noexcept nogil:
     """Copy the tiles of a strip to `packed`, or from there to the matrices; return how many bytes they take."""
     cdef int j, k, rows = self.row_class[strip + 1] - self.row_class[strip]
     cdef int64_t at = 0
     for j in range(first, last):
         for k in range(2):
-            over_tile(L if k else R, packed + at, start, facing, self.masks, rows, self.col_class[j],
-                      self.col_class[j + 1], pack)
+            over_tile(L if k else R, packed + at, start_l if k else start_r, facing, self.masks, rows,
+                      self.col_class[j], self.col_class[j + 1], pack)
             at += self.positions[strip, j] * (8 if value_t is double else 3)
             if pack:
                 memset(packed + at, 0, PAD_BYTES)
@@ -211,3 +252,25 @@ cdef void over_tile(value_t* matrix, uint8_t* packed, const int64_t[::1] start, 
             for b in range(c0, c1):
                 matrix[at + b] = get(packed, matrix[at + b])
                 packed += item if (masks[b] & squares) == 0 else 0
+
+
+cdef void over_pairs(Tiles self, int strip, int column_class, value_t* pairs, uint8_t* packed, bint pack,
+                     bint round) noexcept nogil:
+    cdef int a, b
+    cdef uint64_t squares
+    cdef value_t pair[2]
+    for a in range(self.row_class[strip], self.row_class[strip + 1]):
+        squares = self.facing[a]
+        for b in range(self.col_class[column_class], self.col_class[column_class + 1]):
+            if pack:
+                pair[0] = pairs[0]
+                pair[1] = pairs[1]
+                if value_t is int32_t:
+                    if round:
+                        pair[0] = rounded(pair[0]) * (1 << DROPPED)
+                        pair[1] = rounded(pair[1]) * (1 << DROPPED)
+                memcpy(packed, pair, sizeof(pair))
+            else:
+                memcpy(pairs, packed, sizeof(pair))
+            packed += sizeof(pair) if (self.masks[b] & squares) == 0 else 0
+            pairs += 2

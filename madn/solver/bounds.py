@@ -124,8 +124,10 @@ class _Sweep:
         row_exits = [whole_exit(f, columns.finish, size, steps, row_values) for f in rows.moves.exits]
         column_exits = [whole_exit(f, rows.finish, size, steps, column_values) for f in columns.moves.exits]
         self.values = Matrices.full(rows.size, columns.size, steps)
-        starts = [(m.start, m.start) for m in row_exits], [m.start for m in column_exits]
-        self.tables = tables or SweepTables.of(rows, columns, self.values.start, *starts, refill=False, whole=True)
+        starts = [(m.start, m.start) for m in (self.values, *row_exits)]
+        self.tables = tables or SweepTables.of(
+            rows, columns, starts[0], starts[1:], [m.start for m in column_exits], refill=False, whole=True
+        )
         self.sweeper = kernels.SWEEPERS[kernels.build](
             self.tables,
             self.values.L,

@@ -141,11 +141,11 @@ class InMemory(Component):
             self.values = Matrices.full(rows.size, columns.size, representation)
         size = max(rows.size, columns.size)
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
-        starts, column_exits = self.column_exits(solved, size)
+        column_starts, column_exits = self.column_exits(solved, size)
+        starts = [(m.start, m.start) for m in (self.values, *row_exits)]
+        self.tables = SweepTables.of(rows, columns, starts[0], starts[1:], column_starts, refill=False)
         self.sweeper = kernels.SWEEPERS[kernels.build](
-            SweepTables.of(
-                rows, columns, self.values.start, [(m.start, m.start) for m in row_exits], starts, refill=False
-            ),
+            self.tables,
             self.values.L,
             self.values.R,
             [(m.L, m.R) for m in row_exits],

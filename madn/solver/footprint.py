@@ -5,10 +5,12 @@ from collections.abc import Collection
 from functools import cache
 
 from madn.rules import DIE, Rules
-from madn.solver.graph import Pair, exits, users
+from madn.solver.graph import Pair, exits, needed
+from madn.solver.strips import PART
 from madn.solver.tables import GROUP, LANES
 
-SLOTS = DIE + 2  # strips of a streamed component in memory: six before, the one being computed, the next
+LEFT_SLOTS = DIE + 1  # strips of L of a streamed component in memory: the one being computed and six before ...
+RIGHT_SLOTS = DIE  # ... and of R: only a 6 leads to the sixth before, and after it the same side moves
 WINDOW = DIE + 1  # classes of rows that moves of a class lead to: its own and the six before
 
 
@@ -67,22 +69,24 @@ def disk_peak(
     files: dict[Pair, int] = {}
     written = peak = 0.0
     late = [pair for pair in pairs if delivered_late(rules, pair, census)]
+    last_user = {zones: number for number, pair in enumerate(pairs) for zones in needed(rules, pair)}
 
     def more(size: float = 0) -> None:
         nonlocal peak
         peak = max(peak, sum(files.values()) + written + size)
 
-    for number, pair in enumerate(pairs, 1):
+    for number, pair in enumerate(pairs):
         size = component_positions(rules, *pair) * stored
-        if pair in streamed:  # two checkpoints, or strips and one; not mirrored, the strips are written in two ways
-            checkpoint = _after_capture(rules, *pair) * item
-            more(checkpoint + max(checkpoint, size * (1 if pair[0] == pair[1] else 2)))
+        if pair in streamed:  # strips and two checkpoints; if not mirrored, at last strips in two ways and one
+            checkpoint = _checkpoint(rules, *pair) * item
+            more(size + 2 * checkpoint if pair[0] == pair[1] else size + max(2 * checkpoint, size + checkpoint))
         files[pair] = size
         if pair not in late:
             written += component_positions(rules, *pair) * database
         more()
-        waiting = pairs[number:]
-        files = {kept: size for kept, size in files.items() if kept in late or users(rules, kept, waiting)}
+        files = {
+            kept: size for kept, size in files.items() if kept in late or last_user.get(frozenset(kept), -1) > number
+        }
     for pair in reversed(late):
         written += component_positions(rules, *pair) * database
         more()
@@ -125,7 +129,7 @@ def memory_proved(rules: Rules, pairs: list[Pair]) -> int:
     return peak
 
 
-def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, frozenset[Pair]]:
+def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int, threads: int) -> tuple[int, frozenset[Pair]]:
     """Values in memory when solved components are on disk, and which components have to be streamed for that."""
     peak, streamed = 0, set()
     for f, g in pairs:
@@ -135,7 +139,7 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int) -> tuple[int, f
         else:
             needed += _whole_exits(rules, g, f) + 2 * side_size(rules, f) * side_size(rules, g)
         if needed > limit and can_stream(rules, f, g):
-            needed = _streaming(rules, f, g) + _slabs(rules, f, g)
+            needed = _streaming(rules, f, g, threads) + _slabs(rules, f, g)
             needed += _row_windows(rules) if f == g else _whole_exits(rules, f, g)
             streamed.add((f, g))
         peak = max(peak, needed)
@@ -192,7 +196,7 @@ def _whole_exits(rules: Rules, f: int, g: int) -> int:
     return 2 * sum(sizes) + 2 * max(sizes, default=0)
 
 
-def _streaming(rules: Rules, f: int, g: int) -> int:
+def _streaming(rules: Rules, f: int, g: int, threads: int) -> int:
     """A streamed component: strips, what captures lead to, buffers for reading and writing, the threads' rings."""
     row_classes, column_classes = (class_sizes(rules, rules.pieces - x.bit_count()) for x in (f, g))
     columns = sum(column_classes)
@@ -200,30 +204,69 @@ def _streaming(rules: Rules, f: int, g: int) -> int:
     room = max(size * width for size, width in zip(row_classes, widths, strict=True))
     exit_classes = [max(class_sizes(rules, rules.pieces - x.bit_count())) for x in exits(rules, g)]
     rings = 4 * 4 * LANES * (WINDOW * (max(column_classes) + sum(exit_classes)) + GROUP)
+    buffers = threads * min(PART // 4 + 2 * max(row_classes) * max(column_classes), 2 * room)
     aside = 4 * max(row_classes) ** 2 if f == g else 0
-    return 2 * SLOTS * room + _after_capture(rules, f, g) + 2 * _packed(rules, room) + rings + aside
+    return (LEFT_SLOTS + RIGHT_SLOTS) * room + _captured_at_a_time(rules, f, g) + buffers + rings + aside
 
 
-def _packed(rules: Rules, room: int) -> int:
-    """About what both matrices of a strip take on disk."""
+def _captured_at_a_time(rules: Rules, f: int, g: int) -> int:
+    """What captures lead to, as far as it is in memory with a strip: its class and a lap, columns still to come.
+
+    Columns come and go by groups. Beside it is where each row begins, by group: two values a place.
+    """
+    S, columns = rules.squares, class_sizes(rules, rules.pieces - g.bit_count())
+    boxed = class_sizes(rules, rules.pieces - f.bit_count(), boxed=True)
+    first = _group_starts(columns)
+    most = max(
+        2 * sum(boxed[strip : strip + S + 1]) * sum(columns[first[strip] if f == g else 0 :])
+        for strip in range(len(boxed))
+    )
+    return most + 2 * sum(boxed) * len(set(first))
+
+
+def _group_starts(columns: list[int]) -> list[int]:
+    """For each class of columns the first class of its group."""
+    out = [0]
+    for j in range(1, len(columns)):
+        out.append(j if sum(columns[out[-1] : j]) >= GROUP else out[-1])
+    return out
+
+
+def _checkpoint(rules: Rules, f: int, g: int) -> int:
+    """About how many values a checkpoint has at most: what captures lead to, positions only, by groups of columns."""
     S, P = rules.squares, rules.pieces
-    return int(2 * room * min(1.0, math.comb(S - P, P) / math.comb(S, P) + 0.1))
+    columns = class_sizes(rules, P - g.bit_count())
+    boxed, first = class_sizes(rules, P - f.bit_count(), boxed=True), _group_starts(columns)
+    rows = [size * sum(columns[first[max(0, i - S)] if f == g else 0 :]) for i, size in enumerate(boxed)]
+    free = P - f.bit_count() - 1, P - g.bit_count()
+    pairs = [
+        (math.comb(S, m), math.comb(S, n), math.comb(S - m, n)) for m in range(free[0] + 1) for n in range(free[1] + 1)
+    ]
+    share = sum(a * legal for a, _, legal in pairs) / sum(a * b for a, b, _ in pairs)
+    return int(2 * sum(rows) * min(1.0, share + 1.25 / S))
 
 
 def _slabs(rules: Rules, f: int, g: int) -> int:
-    """The columns of two strips in each component that the column player can move to; one matrix where no 6 leads."""
-    stride = max(class_sizes(rules, rules.pieces - f.bit_count())) + LANES
-    return sum((4 if x.bit_count() > g.bit_count() else 2) * side_size(rules, x) * stride for x in exits(rules, g))
+    """The columns of a strip in each component that the column player can move to; one matrix where no 6 leads."""
+    widths = class_sizes(rules, rules.pieces - f.bit_count())
+    total = 0
+    for x in exits(rules, g):
+        states = class_sizes(rules, rules.pieces - x.bit_count())
+        most = max(n * sum(states[max(0, i - DIE) if f == g else 0 :]) for i, n in enumerate(widths))
+        total += (2 if x.bit_count() > g.bit_count() else 1) * most
+    return total
 
 
 def _row_windows(rules: Rules) -> int:
     """Rows of the components with one piece finished that pass through memory beside the one with none.
 
     A roll leads from so many squares before the finish square, so of each component R has a few classes, and L, which
-    only a 6 leads to, one; each has one more, for the next strip.
+    only a 6 leads to, one.
     """
     columns = class_sizes(rules, rules.pieces)
     rows = class_sizes(rules, rules.pieces - 1)
-    room = max(size * sum(columns[i:]) for i, size in enumerate(rows))
-    squares = range(min(rules.pieces, DIE))
-    return sum(room * (max(DIE - 1 - square, 0) + 1 + 2) for square in squares)
+
+    def room(nearest: int) -> int:
+        return max(size * sum(columns[i + nearest :]) for i, size in enumerate(rows))
+
+    return sum((DIE - 1 - square) * room(1) + room(DIE - square) for square in range(min(rules.pieces, DIE)))

@@ -61,16 +61,15 @@ def components(rules: Rules, start: Pair = (0, 0)) -> list[Pair]:
     return sorted((p for p in pairs if any(p[k] in reach[0] and p[1 - k] in reach[1] for k in range(2))), key=order)
 
 
+@cache
+def needed(rules: Rules, pair: Pair) -> frozenset[frozenset[int]]:
+    """The finish zones of the components that a move of either side leads to from this one."""
+    return frozenset(frozenset((x, g)) for f, g in (pair, pair[::-1]) for x in exits(rules, f))
+
+
 def users(rules: Rules, pair: Pair, pairs: Collection[Pair]) -> list[Pair]:
     """The pairs that a move of either side leads from to this one."""
-
-    def leads(user: Pair) -> bool:
-        return any(
-            g == y and x in exits(rules, f)
-            for (f, g), (x, y) in itertools.product((user, user[::-1]), (pair, pair[::-1]))
-        )
-
-    return [user for user in pairs if leads(user)]
+    return [user for user in pairs if frozenset(pair) in needed(rules, user)]
 
 
 def pair_text(rules: Rules, pair: Pair) -> str:

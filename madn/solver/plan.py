@@ -22,7 +22,7 @@ from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.zones import Zones
 
 METHODS = ("tiles", "thesis")
-MOST_PIECES = 4
+MOST_CHOICES = 4  # pieces for which best moves are found: words have 2 bits a roll
 SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
@@ -128,8 +128,6 @@ def make_plan(
     positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
     With `proved`, bounds of every value are found, in memory, and stored whole.
     """
-    if rules.pieces > MOST_PIECES:
-        raise PlanError(f"solving goes up to {MOST_PIECES} pieces, not {rules.pieces}")
     if method not in METHODS:
         raise PlanError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
     if threads is not None:
@@ -144,6 +142,8 @@ def make_plan(
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
     if census and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
+    if census and rules.pieces > MOST_CHOICES:
+        raise PlanError(f"a census, and best moves, go up to {MOST_CHOICES} pieces, not {rules.pieces}")
     if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
         raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
     start = Board.parse(board, rules) if board is not None else None
@@ -171,7 +171,8 @@ def make_plan(
     elif scratch is None:
         needed = (memory_proved if proved else memory_in_one)(rules, pairs) * item
     else:
-        needed, streamed = memory_by_parts(rules, pairs, (allowed_memory(memory) - BASE_MEMORY) // item)
+        limit = (allowed_memory(memory) - BASE_MEMORY) // item
+        needed, streamed = memory_by_parts(rules, pairs, limit, threads)
         needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
     each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
     database = int(positions * each) + (1 << 20)

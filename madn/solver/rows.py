@@ -63,7 +63,7 @@ class WholeRows:
         if R is None:
             tiles.unpack_half(number, self.file.read(number, classes, LEFT), L, start, *classes_kept)
         else:
-            tiles.unpack(number, self.file.read(number, classes), L, R, start, *classes_kept)
+            tiles.unpack(number, self.file.read(number, classes), L, R, start, start, *classes_kept)
 
     def _load_transposed(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
         """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
@@ -81,7 +81,8 @@ class WholeRows:
             if R is None:
                 tiling.tiles.unpack_half(strip, self.file.read(strip, kept, RIGHT), right, start, number, number + 1)
             else:
-                tiling.tiles.unpack(strip, self.file.read(strip, kept), left, right, start, number, number + 1)
+                packed = self.file.read(strip, kept)
+                tiling.tiles.unpack(strip, packed, left, right, start, start, number, number + 1)
                 _reorder.transpose(left, height, width, R, first + begin, self.others.size)
             _reorder.transpose(right, height, width, L, first + begin, self.others.size)
 

@@ -29,7 +29,7 @@ from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling
 
-FORMAT = 6
+FORMAT = 7
 TASK = "plan.json"
 PART = "plan.json-part"  # of a plan that was being written
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+|plan\.json-part")
@@ -242,7 +242,7 @@ class Scratch:
 
 
 def _bring(file: StripFile, strip: int, to: Matrices) -> None:
-    file.tiling.unpack(strip, file.read(strip), to.L, to.R, to.start)
+    file.tiling.unpack(strip, file.read(strip), to.L, to.R, (to.start, to.start))
 
 
 def _flat(work: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,11 +17,12 @@ from madn.solver.numbers import Values
 from madn.solver.sides import Side
 
 AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
-
+PART = 1 << 23  # bytes, about, that a thread reads or writes at a time
 
 RIGHT, LEFT = 0, 1  # the halves of a tile, by the matrix they hold
 
 Packed = NDArray[np.uint8]
+Starts = tuple[NDArray[np.int64], NDArray[np.int64]]  # where each row begins in L and in R
 
 
 class Tiling:
@@ -42,7 +43,6 @@ class Tiling:
         self.tile = np.concatenate([np.zeros((self.strips, 1), np.int64), np.cumsum(lengths, axis=1)], axis=1)
         self.strip = np.concatenate([[0], np.cumsum(self.tile[:, -1])])
         self.total = int(self.strip[-1])
-        self.longest = int(self.tile[:, -1].max())
 
     def first_class(self, strip: int) -> int:
         """The first column class that is kept with a strip."""
@@ -56,17 +56,21 @@ class Tiling:
         start, room = slot_starts(self.rows, self.columns, self.first_column, slots)
         return start, slots * room
 
-    def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Packed) -> Packed:
-        """The tiles of a strip, made from its rows in L and R; `start` is that of all rows."""
-        length = self.tiles.pack(strip, L, R, start[self.rows_of(strip)], self.first_class(strip), out)
-        return out[:length]
+    def pack(
+        self, strip: int, L: Values, R: Values, starts: Starts, out: Packed, classes: range | None = None
+    ) -> Packed:
+        """The tiles of a strip, for all classes of columns or some, made from its rows in L and R."""
+        left, right = (start[self.rows_of(strip)] for start in starts)
+        kept = classes or range(self.first_class(strip), self.classes)
+        return out[: self.tiles.pack(strip, L, R, left, right, kept.start, kept.stop, out)]
 
     def unpack(
-        self, strip: int, packed: Packed, L: Values, R: Values, start: NDArray[np.int64], classes: range | None = None
+        self, strip: int, packed: Packed, L: Values, R: Values, starts: Starts, classes: range | None = None
     ) -> None:
-        """The inverse of `pack`, for all classes of columns or some; fixed-point numbers come back rounded."""
+        """The inverse of `pack`; fixed-point numbers come back rounded."""
+        left, right = (start[self.rows_of(strip)] for start in starts)
         kept = classes or range(self.first_class(strip), self.classes)
-        self.tiles.unpack(strip, packed, L, R, start[self.rows_of(strip)], kept.start, kept.stop)
+        self.tiles.unpack(strip, packed, L, R, left, right, kept.start, kept.stop)
 
     def unpack_half(self, strip: int, packed: Packed, matrix: Values, start: NDArray[np.int64], classes: range) -> None:
         """As `unpack`, for the halves of tiles that hold one matrix."""
@@ -112,14 +116,12 @@ class StripFile:
         os.close(self.handle)
 
     def announce(self, strip: int, classes: range | None = None, half: int | None = None) -> None:
-        """Tell the system that these tiles will be read soon: it fetches them from disk meanwhile, many at a time.
+        """Tell the system that these tiles will be read soon.
 
         All of them, or the halves that hold one matrix: RIGHT or LEFT.
         """
-        if hasattr(os, "posix_fadvise"):
-            for first, last in self._extents(strip, classes, half):
-                for begin in range(first, last, AHEAD):
-                    os.posix_fadvise(self.handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
+        for first, last in self._extents(strip, classes, half):
+            announce(self.handle, first, last)
 
     def _extents(self, strip: int, classes: range | None, half: int | None) -> list[tuple[int, int]]:
         """Where tiles, or halves of them, begin and end in the file."""
@@ -134,15 +136,15 @@ class StripFile:
         What is returned is valid until the next call in the same thread, for any file.
         """
         extents = self._extents(strip, classes, half)
-        packed = _buffer(sum(end - begin for begin, end in extents))
+        packed = buffer(sum(end - begin for begin, end in extents))
         at = 0
         for begin, end in extents:
-            self._transfer(os.preadv, packed.data[at : at + end - begin], begin)
+            transfer(os.preadv, self.handle, packed.data[at : at + end - begin], begin, self.path)
             at += end - begin
         kept = classes or range(self.tiling.classes)
         parts = range(2 * kept.start, 2 * kept.stop) if half is None else range(2 * kept.start + half, 2 * kept.stop, 2)
         edges = self._edges[strip]
-        found = _checksums(packed.data, [edges[part + 1] - edges[part] for part in parts])
+        found = checksums(packed.data, [edges[part + 1] - edges[part] for part in parts])
         if found != [self._sums[strip][part] for part in parts]:
             self._refuse(strip, parts, found)
         return packed
@@ -154,18 +156,30 @@ class StripFile:
                 tile = f"tile {part // 2} of strip {strip}"
                 raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
-    def write(self, strip: int, packed: Packed) -> None:
-        """Write all tiles of a strip."""
-        raw, edges = packed.data, self._edges[strip]
+    def parts(self, strip: int, first: int = 0) -> list[range]:
+        """The classes of columns of a strip, all or from one on, in runs of a few megabytes: as read or written."""
+        edges, out = self._edges[strip], []
+        first = max(first, self.tiling.first_class(strip))
+        for j in range(first, self.tiling.classes):
+            if j + 1 == self.tiling.classes or edges[2 * j + 2] - edges[2 * first] >= PART:
+                out.append(range(first, j + 1))
+                first = j + 1
+        return out
+
+    def write(self, strip: int, L: Values, R: Values, starts: Starts, classes: range) -> None:
+        """Write tiles of a strip."""
+        edges = self._edges[strip][2 * classes.start : 2 * classes.stop + 1]
+        packed = self.tiling.pack(strip, L, R, starts, buffer(edges[-1] - edges[0]), classes)
         with writing_to(self.path):
-            self._transfer(os.pwritev, raw, edges[0])
-        self._sums[strip] = _checksums(raw, [end - begin for begin, end in pairwise(edges)])
+            transfer(os.pwritev, self.handle, packed.data, edges[0], self.path)
+        sums = checksums(packed.data, [end - begin for begin, end in pairwise(edges)])
+        self._sums[strip][2 * classes.start : 2 * classes.stop] = sums
 
     def write_strips(self, strips: Iterable[tuple[Values, Values, NDArray[np.int64]]]) -> None:
         """Write strip after strip: for each, matrices that hold its rows, and where those begin."""
-        packed = np.empty(self.tiling.longest, np.uint8)
         for strip, (L, R, start) in enumerate(strips):
-            self.write(strip, self.tiling.pack(strip, L, R, start, packed))
+            for classes in self.parts(strip):
+                self.write(strip, L, R, (start, start), classes)
 
     def __enter__(self) -> "StripFile":
         return self
@@ -173,14 +187,22 @@ class StripFile:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _transfer(self, call: Any, view: memoryview, place: int) -> None:
-        """Read or write bytes at a place, in as many steps as the system takes."""
-        done = 0
-        while done < len(view):
-            step = call(self.handle, [view[done : done + (1 << 30)]], place + done)
-            if step == 0:
-                raise damaged(self.path, f"cut off at byte {place + done}, expected {place + len(view)} bytes")
-            done += step
+
+def announce(handle: int, first: int, last: int) -> None:
+    """Tell the system that a part of a file will be read soon: it fetches it from disk meanwhile."""
+    if hasattr(os, "posix_fadvise"):
+        for begin in range(first, last, AHEAD):
+            os.posix_fadvise(handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
+
+
+def transfer(call: Any, handle: int, view: memoryview, place: int, path: Path) -> None:
+    """Read or write bytes at a place of a file, in as many steps as the system takes."""
+    done = 0
+    while done < len(view):
+        step = call(handle, [view[done : done + (1 << 30)]], place + done)
+        if step == 0:
+            raise damaged(path, f"cut off at byte {place + done}, expected {place + len(view)} bytes")
+        done += step
 
 
 def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> tuple[NDArray[np.int64], int]:
@@ -198,7 +220,7 @@ def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> t
 _own = threading.local()  # of each thread, what it read last
 
 
-def _buffer(size: int) -> Packed:
+def buffer(size: int) -> Packed:
     """Room for what a thread reads, which takes the place of what it read before."""
     if getattr(_own, "size", -1) < size:
         _own.size, _own.buffer = size, np.empty(size, np.uint8)
@@ -206,12 +228,7 @@ def _buffer(size: int) -> Packed:
     return packed
 
 
-def _checksums(raw: memoryview, lengths: list[int]) -> list[int]:
-    """The checksums of pieces of these lengths, one after the other."""
+def checksums(raw: memoryview, lengths: list[int]) -> list[int]:
+    """The checksums of pieces of these lengths, one after the other: CRC-32, which zlib computes at several GB/s."""
     ends = list(accumulate(lengths, initial=0))
     return [zlib.crc32(raw[begin:end]) for begin, end in pairwise(ends)]
-
-
-def checksum(values: Values) -> int:
-    """A number that shows whether values are as they were: CRC-32, which zlib computes at several GB/s."""
-    return zlib.crc32(values.view(np.uint8).data)

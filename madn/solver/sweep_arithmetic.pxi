@@ -20,8 +20,8 @@ cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_
     for b in range(c0, c1, 16):
         n = min(<int>LANES, c1 - b)
         for lane in range(LANES):
-            rows_l[lane] = L + t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
-            rows_r[lane] = R + t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
+            rows_l[lane] = L + t.start_l[chunk.row + (lane if lane < chunk.rows else 0)] + b
+            rows_r[lane] = R + t.start_r[chunk.row + (lane if lane < chunk.rows else 0)] + b
         transpose(rows_l, block_l)
         transpose(rows_r, block_r)
         for k in range(n):
@@ -33,15 +33,17 @@ cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_
 
 cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
                        value_t* ring_l, value_t* ring_r) noexcept nogil:
-    """As `load`, for classes before the rows' own in a mirrored component: kept exchanged, captures included."""
-    cdef int b, lane
-    cdef int64_t ring, at
+    """As `load`, for classes before the rows' own in a mirrored component: kept exchanged, captures included.
+
+    Only a 6 leads from a later class to the sixth before: of that one R is not needed, and may not be there.
+    """
+    cdef int b, first_r = t.col_class[max(0, chunk.strip - DIE + 1)]
+    cdef int64_t ring
     for b in range(c0, c1):
         ring = <int64_t>t.slot[b] * LANES
-        at = t.start[b] + chunk.row
-        for lane in range(LANES):
-            ring_l[ring + lane] = L[at + lane]
-            ring_r[ring + lane] = R[at + lane]
+        memcpy(ring_l + ring, L + t.start_l[b] + chunk.row, LANES * sizeof(value_t))
+        if b >= first_r:
+            memcpy(ring_r + ring, R + t.start_r[b] + chunk.row, LANES * sizeof(value_t))
 
 
 cdef void load_exits(const Tables* t, const Chunk* chunk, int j0, int j1, value_t* ring_l,
@@ -246,8 +248,8 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
             count += 2 * (LANES - madn_popcount(both))
             if b < own_end:
                 count -= LANES - madn_popcount(both | (0xffff << min(own_end - b, <int>LANES) & 0xffff))
-            left = L + t.start[chunk.row + lane] + b
-            right = R + t.start[chunk.row + lane] + b
+            left = L + t.start_l[chunk.row + lane] + b
+            right = R + t.start_r[chunk.row + lane] + b
             prefetch(left + 32)
             prefetch(right + 32)
             if n == LANES:

@@ -1,9 +1,14 @@
 # Captures: filling the slots where both sides stand on one square, and keeping what captures lead to.
 
 
-cdef inline int64_t captured(const Tables* t, int a, int k) noexcept nogil:
-    """Where `after_capture` has the pairs that the capture of row a's piece on its k-th `facing` square leads to."""
-    return 2 * t.capture_start[t.row_captured[a * t.pieces + k]]
+cdef inline int64_t pairs_of(const Tables* t, int h, int g) noexcept nogil:
+    """Where `after_capture` has the pairs of its row h with the columns of group g, counted from column 0."""
+    return 2 * t.capture_start[<int64_t>h * t.groups + g]
+
+
+cdef inline int64_t captured(const Tables* t, int a, int k, int g) noexcept nogil:
+    """As `pairs_of`, for what the capture of row a's piece on its k-th `facing` square leads to."""
+    return pairs_of(t, t.row_captured[a * t.pieces + k], g)
 
 
 cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
@@ -12,6 +17,17 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
 
     c0 lies in group g.
     """
+    cdef int end
+    while c0 < c1:
+        end = min(c1, t.col_class[t.group_class[g + 1]])
+        captures_of_group(t, chunk, g, c0, end, to_l, to_r, slot)
+        c0 = end
+        g += 1
+
+
+cdef void captures_of_group(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
+                            const int32_t* slot) noexcept nogil:
+    """As `column_captures`, for columns that all lie in group g."""
     cdef int lane, k, square, i, b
     cdef uint64_t rest
     cdef const value_t* pairs
@@ -23,10 +39,10 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
         while rest:
             square = madn_lowest(rest)
             rest &= rest - 1
-            pairs = after_capture + captured(t, chunk.row + lane, k)
+            pairs = after_capture + captured(t, chunk.row + lane, k, g)
             k += 1
             if rest or lane + 1 < chunk.rows:         # those of the next square
-                soon = after_capture + captured(t, chunk.row + (lane if rest else lane + 1), k if rest else 0)
+                soon = after_capture + captured(t, chunk.row + (lane if rest else lane + 1), k if rest else 0, g)
                 b = c0
                 while b < c1:
                     prefetch(soon + 2 * <int64_t>b)
@@ -70,7 +86,7 @@ cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value
     """Group g, from column c0 on, is new: fill the slots of these rows whose captures lead there."""
     cdef int lane, square, i, b, h
     cdef int lowest = t.col_class[chunk.strip] if t.mirrored else 0
-    cdef int64_t at, ring
+    cdef int64_t ring
     cdef uint64_t rest
     for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
         h = t.boxed_state[i]
@@ -84,30 +100,31 @@ cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value
                 rest &= rest - 1
                 b = t.boxed_with[i * t.squares + square]
                 if b >= lowest:
-                    at = t.start[chunk.row + lane] + b
-                    L[at] = -ring_r[ring + lane]
-                    R[at] = -ring_l[ring + lane]
+                    L[t.start_l[chunk.row + lane] + b] = -ring_r[ring + lane]
+                    R[t.start_r[chunk.row + lane] + b] = -ring_l[ring + lane]
 
 
 cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, value_t* L, value_t* R) noexcept nogil:
     """As `row_captures`, for columns that were not computed but are there: from the matrices."""
     cdef int a, square, i, b, h
-    cdef int64_t at
+    cdef value_t* left
+    cdef value_t* right
     cdef uint64_t rest
     for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
         h = t.boxed_state[i]
         if h < c0:
             continue
         for a in range(row, row + rows):
-            at = t.start[a]
+            left = L + t.start_l[a]
+            right = R + t.start_r[a]
             rest = t.row_facing[a] & ~t.col_masks[h]
             while rest:
                 square = madn_lowest(rest)
                 rest &= rest - 1
                 b = t.boxed_with[i * t.squares + square]
                 if b >= 0 and (not t.mirrored or b >= t.col_class[t.row_pips[a]]):
-                    L[at + b] = L[at + h]
-                    R[at + b] = R[at + h]
+                    left[b] = left[h]
+                    right[b] = right[h]
 
 
 cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most) noexcept nogil:
@@ -122,7 +139,7 @@ cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0,
                              const value_t* R, const value_t* ring_l, const value_t* ring_r,
                              Findings* found) noexcept nogil:
     """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
-    cdef int lane, i, b, h
+    cdef int lane, i, b, h, own = group_of(t, chunk.row, g) if t.mirrored else 0
     cdef uint64_t both
     cdef value_t most = 0
     cdef const value_t* left
@@ -132,9 +149,9 @@ cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0,
     for lane in range(chunk.rows):
         h = t.row_boxed[chunk.row + lane]
         if h >= 0:
-            left = L + t.start[chunk.row + lane]
-            right = R + t.start[chunk.row + lane]
-            pairs = <value_t*>t.after_capture + 2 * t.capture_start[h]
+            left = L + t.start_l[chunk.row + lane]
+            right = R + t.start_r[chunk.row + lane]
+            pairs = <value_t*>t.after_capture + pairs_of(t, h, g)
             for b in range(c0, c1):
                 both = chunk.facing[lane] & t.col_masks[b]
                 most = put(pairs + 2 * b, -right[b], both, most)
@@ -145,7 +162,7 @@ cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0,
             if h < t.col_class[chunk.strip + 1] or chunk.strip < t.capture_class[i]:
                 continue
             ring = <int64_t>t.slot[h] * LANES
-            pairs = <value_t*>t.after_capture + 2 * (t.capture_start[i] + chunk.row)
+            pairs = <value_t*>t.after_capture + pairs_of(t, i, own) + 2 * <int64_t>chunk.row
             for lane in range(chunk.rows):
                 both = chunk.facing[lane] & t.col_masks[h]
                 most = put(pairs + 2 * lane, -ring_r[ring + lane], both, most)
@@ -155,21 +172,25 @@ cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0,
 
 cdef void restore_after_capture(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
     """As `keep_after_capture`, for a whole strip and from the matrices."""
-    cdef int a, b, i, h, first = t.col_class[strip] if t.mirrored else 0, end = t.col_class[t.group_class[t.groups]]
+    cdef int a, b, i, h, g, first = t.col_class[strip] if t.mirrored else 0
+    cdef int own = group_of(t, t.col_class[strip], t.groups - 1) if t.mirrored else 0
     cdef const value_t* left
     cdef const value_t* right
-    cdef value_t* after_capture = <value_t*>t.after_capture
+    cdef value_t* pairs
     for a in range(t.row_class[strip], t.row_class[strip + 1]):
-        left = L + t.start[a]
-        right = R + t.start[a]
+        left = L + t.start_l[a]
+        right = R + t.start_r[a]
         h = t.row_boxed[a]
         if h >= 0:
-            for b in range(first, end):
-                after_capture[2 * (t.capture_start[h] + b)] = -right[b]
-                after_capture[2 * (t.capture_start[h] + b) + 1] = -left[b]
+            for g in range(t.groups):
+                pairs = <value_t*>t.after_capture + pairs_of(t, h, g)
+                for b in range(max(first, t.col_class[t.group_class[g]]), t.col_class[t.group_class[g + 1]]):
+                    pairs[2 * b] = -right[b]
+                    pairs[2 * b + 1] = -left[b]
         if t.mirrored:
             for i in range(t.boxed_group[t.groups]):
                 b = t.boxed_state[i]
                 if b >= t.col_class[strip + 1] and strip >= t.capture_class[i]:
-                    after_capture[2 * (t.capture_start[i] + a)] = left[b]
-                    after_capture[2 * (t.capture_start[i] + a) + 1] = right[b]
+                    pairs = <value_t*>t.after_capture + pairs_of(t, i, own) + 2 * <int64_t>a
+                    pairs[0] = left[b]
+                    pairs[1] = right[b]

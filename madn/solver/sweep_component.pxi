@@ -16,7 +16,8 @@ cdef class Sweeper:
     """The two matrices of a pair of finish zones, and the passes over them.
 
     `tables` are the `madn.solver.tables.SweepTables` of the pair. L and R are its matrices, `row_exits` and
-    `column_exits` those of the components that moves of either side lead to, each as (L, R).
+    `column_exits` those of the components that moves of either side lead to, each as (L, R). What captures lead to
+    is kept in the array `after_capture`, or in a new one.
     """
 
     cdef Tables t
@@ -29,7 +30,7 @@ cdef class Sweeper:
     cdef object counts           # [strip]: chunks
     cdef int largest_strip, most_chunks, columns
 
-    def __init__(self, tables, L, R, row_exits, column_exits):
+    def __init__(self, tables, L, R, row_exits, column_exits, after_capture=None):
         cdef Tables* t = &self.t
         if not isinstance(tables, SweepTables):
             raise TypeError(f"tables must be SweepTables, not {type(tables).__name__}")
@@ -37,14 +38,14 @@ cdef class Sweeper:
         self.wide = checked(L, None).dtype == np.float64
         row_exits, column_exits = list(row_exits), list(column_exits)
         both = [(len(checked(left, L)), len(checked(right, L))) for left, right in row_exits]
-        tables.check(min(len(L), len(checked(R, L))), both, sizes(column_exits, L))
+        tables.check((len(L), len(checked(R, L))), both, sizes(column_exits, L))
         t.mirrored, t.refill, t.must_capture = tables.mirrored, tables.refill, tables.must_capture
         t.row_lands, t.col_lands = uint64(tables.row_lands), uint64(tables.col_lands)
         t.pieces, t.squares, t.ring, t.widest = tables.pieces, tables.squares, tables.ring, tables.widest
         t.strips, t.groups, t.kinds_of_turns = tables.strips, tables.groups, tables.turns
         t.row_class, t.col_class = int32(tables.row_class), int32(tables.col_class)
         t.group_class, t.first_chunk = int32(tables.group_class), int32(tables.first_chunk)
-        t.start, t.need = int64(tables.start), int32(tables.need)
+        t.start_l, t.start_r, t.need = int64(tables.start_l), int64(tables.start_r), int32(tables.need)
         t.row_first, t.row_count, t.row_kind = int32(tables.row_first), int8(tables.row_count), int8(tables.row_kind)
         t.row_offset, t.row_turn, t.row_turns = int64(tables.row_offset), int8(tables.row_turn), turns(tables.row_turns)
         t.row_pips, t.row_facing = int32(tables.row_pips), uint64(tables.row_facing)
@@ -58,7 +59,11 @@ cdef class Sweeper:
         t.boxed_group, t.boxed_state = int32(tables.boxed_group), int32(tables.boxed_state)
         t.boxed_with = int32(tables.boxed_with)
         t.capture_start, t.capture_class = int64(tables.capture_start), int32(tables.capture_class)
-        self.after_capture = np.zeros(tables.captures + LANES, L.dtype)
+        if after_capture is None:
+            after_capture = np.zeros(tables.captures + LANES, L.dtype)
+        if len(checked(after_capture, L)) < tables.captures + LANES:
+            raise ValueError(f"{len(after_capture)} values are no room for {tables.captures} and a vector")
+        self.after_capture = after_capture
         t.after_capture = address(self.after_capture)
         for kind in range(MAX_KINDS):
             t.row_exit_l[kind] = t.row_exit_r[kind] = t.col_exit_l[kind] = t.col_exit_r[kind] = NULL

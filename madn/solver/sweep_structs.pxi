@@ -22,6 +22,7 @@
 # pieces): their rows are kept a second time, whole, as pairs in the column player's view, so that a capture by the
 # column player is one load:
 #     after_capture[h][b] = (-R[h][b], -L[h][b])
+# A table says where each row has the columns of a group: of a streamed component not all is in memory.
 
 import numpy as np
 
@@ -69,7 +70,7 @@ cdef enum:
     LINE = 64            # bytes that a processor reads from memory together
     LANES = 16           # rows of a chunk, columns of a block: as in lanes.h
     MAX_KINDS = 16       # the side itself and the finish zones it can leave to
-    MAX_OPTIONS = 24     # of all six rolls together, four pieces
+    MAX_OPTIONS = 36     # of all six rolls together, six pieces
     MAX_TURNS = 16       # kinds of turns that a side can have: see madn.rules.Turn
     TOGETHER = 4         # the most chunks that go through the columns side by side
     AHEAD = 8            # states of an exit between asking for the values of one and copying them
@@ -94,7 +95,8 @@ cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays 
     const int32_t* group_class
     const int32_t* first_chunk
     const int32_t* need
-    const int64_t* start
+    const int64_t* start_l
+    const int64_t* start_r
     const int32_t* row_first
     const int8_t* row_count
     const int8_t* row_kind

@@ -20,7 +20,7 @@ LANES = 16  # rows of a chunk, and how far past its end an array is read: the ke
 GROUP = 256  # columns that are visited, or left alone, together
 STOP = 2**31 - 1  # ends a list of ascending columns
 ONE_STATE = np.array([0, 1], np.int32)  # classes of the side that has won
-MAX_OPTIONS, MAX_KINDS, MAX_TURNS = 24, 16, 16  # as in sweep_structs.pxi
+MAX_OPTIONS, MAX_KINDS, MAX_TURNS = 36, 16, 16  # as in sweep_structs.pxi
 
 Int8: TypeAlias = NDArray[np.int8]
 Int32: TypeAlias = NDArray[np.int32]
@@ -52,7 +52,8 @@ class SweepTables:
     col_class: Int32  # first column of class j
     group_class: Int32  # first class of group g
     first_chunk: Int32  # first chunk of strip i
-    start: Int64  # L[a][b] is at start[a] + b
+    start_l: Int64  # L[a][b] is at start_l[a] + b
+    start_r: Int64  # R[a][b] is at start_r[a] + b
     row_first: Int32  # first move option of state a, roll after roll ...
     row_count: Int8  # ... how many each roll has: [6 a + r] ...
     row_kind: Int8  # ... in which array each option's vector is ...
@@ -80,7 +81,7 @@ class SweepTables:
     boxed_group: Int32  # [g]: where group g begins among the columns with a piece in the box
     boxed_state: Int32  # those columns, ascending ...
     boxed_with: Int32  # ... and [square]: what each becomes with a boxed piece on the square
-    capture_start: Int64  # after_capture[h][b] is the pair at capture_start[h] + b ...
+    capture_start: Int64  # [h, g]: after_capture[h][b] is the pair at capture_start + b, for columns b of group g ...
     capture_class: Int32  # ... from this class on: captures come from at most a lap before
     need: Int32  # [g]: groups that the strip before must be through before group g may begin
 
@@ -89,18 +90,21 @@ class SweepTables:
         cls,
         rows: Side,
         columns: Side,
-        start: Int64,
+        start: tuple[Int64, Int64],
         row_exits: Sequence[tuple[Int64, Int64]],
         column_exits: Sequence[Int64],
         *,
         refill: bool,
         whole: bool = False,
+        captures: tuple[Int64, int] | None = None,
     ) -> "SweepTables":
         """The tables of a pair of sides.
 
-        `start` says where each row begins in the matrices, `row_exits` and `column_exits` where each row begins in the
-        components that moves of either side lead to; of row exits in their matrix L and in R. With `whole` matrices
-        every column is kept, also of like sides.
+        `start` says where each row begins in the matrices L and R, `row_exits` where each begins in those of the
+        components that moves of the row player lead to, and `column_exits` of the column player, in both alike. With
+        `whole` matrices every column is kept, also of like sides. `captures` are the places, by row and group of
+        columns, in an array of what captures lead to, and how many values that has; by default row follows row. Columns
+        that a row is not kept for have a place too, any one.
         """
         S, mirrored = rows.rules.squares, rows.finish == columns.finish and not whole
         groups = column_groups(columns)
@@ -111,8 +115,11 @@ class SweepTables:
         starts = columns.class_start[groups]
         ends = np.cumsum([0, *(len(states) + 1 for states in columns.holders)])
         holders = [ends[q] + np.searchsorted(states, starts) for q, states in enumerate(columns.holders)]
-        earliest = np.maximum(rows.pips[rows.boxed] - S, 0) if mirrored else np.zeros(len(rows.boxed), np.int64)
-        lengths = columns.size - columns.class_start[earliest].astype(np.int64)
+        earliest = first_captured(rows) if mirrored else np.zeros(len(rows.boxed), np.int64)
+        if captures is None:
+            lengths = columns.size - columns.class_start[earliest].astype(np.int64)
+            begins = np.cumsum(lengths)[:, None] - columns.size
+            captures = np.where(earliest[:, None] < groups[1:], begins, -starts[:-1]), 2 * int(lengths.sum())
         later = np.searchsorted(groups, groups[1:] + S + 1)
         return cls(
             pieces=rows.rules.pieces,
@@ -126,14 +133,15 @@ class SweepTables:
             columns=columns.size,
             strips=len(rows.class_start) - 1,
             groups=len(groups) - 1,
-            captures=2 * int(lengths.sum()),
+            captures=captures[1],
             turns=len(columns.moves.turns),
             exits=len(column_exits),
             row_class=padded(rows.class_start, np.int32),
             col_class=padded(columns.class_start, np.int32),
             group_class=padded(groups, np.int32),
             first_chunk=padded(first_chunks(rows.class_start), np.int32),
-            start=padded(start, np.int64),
+            start_l=padded(start[0], np.int64),
+            start_r=padded(start[1], np.int64),
             row_first=padded(rows.moves.first[::DIE], np.int32),
             row_count=padded(np.diff(rows.moves.first), np.int8),
             row_kind=padded(rows.moves.kind, np.int8),
@@ -161,13 +169,15 @@ class SweepTables:
             boxed_group=padded(np.searchsorted(columns.boxed, starts), np.int32),
             boxed_state=padded(columns.boxed, np.int32),
             boxed_with=padded(columns.boxed_with.ravel(), np.int32),
-            capture_start=padded(np.cumsum(lengths) - columns.size, np.int64),
+            capture_start=padded(captures[0].ravel(), np.int64),
             capture_class=padded(earliest, np.int32),
             need=padded(np.minimum(later, len(groups) - 1), np.int32),
         )
 
-    def check(self, matrix: int, row_exits: Sequence[tuple[int, int]], column_exits: Sequence[int]) -> None:
-        """Raise ValueError unless all numbers lead into the arrays; their sizes come in, those of row exits as (L, R).
+    def check(
+        self, matrices: tuple[int, int], row_exits: Sequence[tuple[int, int]], column_exits: Sequence[int]
+    ) -> None:
+        """Raise ValueError unless all numbers lead into the arrays; their sizes come in, where both count as (L, R).
 
         Columns that the column player's moves lead to in other components are checked by `check_columns`.
         """
@@ -177,7 +187,7 @@ class SweepTables:
             int(array[-1]) if len(array) else 0 for array in (t.row_first, t.col_first, t.boxed_group)
         )
         captured, classes = int(t.row_boxed.max(initial=-1)) + 1, len(t.col_class) - 1
-        lengths = dict.fromkeys(("start", "row_turn", "row_pips", "row_facing", "row_boxed"), n)
+        lengths = dict.fromkeys(("start_l", "start_r", "row_turn", "row_pips", "row_facing", "row_boxed"), n)
         lengths |= dict.fromkeys(("col_turn", "col_masks", "slot"), k)
         lengths |= {"row_class": strips + 1, "first_chunk": strips + 1, "group_class": groups + 1, "need": groups}
         lengths |= {"row_first": n + 1, "row_count": DIE * n, "row_kind": options, "row_offset": options}
@@ -186,7 +196,7 @@ class SweepTables:
         lengths |= {"row_lands": options * self.must_capture, "col_lands": column_options * self.must_capture}
         lengths |= {"row_captured": n * self.pieces, "hold_group": self.squares * (groups + 1), "boxed_state": boxed}
         lengths |= {"boxed_with": boxed * self.squares, "boxed_group": groups + 1}
-        lengths |= {"capture_start": captured, "capture_class": captured}
+        lengths |= {"capture_start": captured * groups, "capture_class": captured}
         for name, length in lengths.items():
             if len(getattr(t, name)) != length:
                 raise ValueError(f"{name} has {len(getattr(t, name))} entries, not {length}")
@@ -221,10 +231,11 @@ class SweepTables:
                 raise ValueError("exit_class does not ascend within the states of its exit")
         lowest = t.col_class[t.row_pips].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
         from_column = np.repeat(lowest, np.diff(t.row_first))
-        for first in (lowest, k):
-            check_range("start", t.start + first, 0, matrix - LANES)
+        for name, size in zip(("start_l", "start_r"), matrices, strict=True):
+            for first in (lowest, k):
+                check_range(name, getattr(t, name) + first, 0, size - LANES)
         sixes = np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], n), t.row_count)
-        for kind, sizes in enumerate(((matrix, matrix), *row_exits)):
+        for kind, sizes in enumerate((matrices, *row_exits)):
             for size, of_a_six in zip(sizes, (True, False), strict=True):
                 there = (t.row_kind == kind) & (sixes == of_a_six)
                 for first in (from_column[there], k):
@@ -265,8 +276,17 @@ class SweepTables:
         check_range("row_captured", t.row_captured.reshape(self.rows, -1)[used], 0, captured - 1)
         if self.mirrored and len(t.boxed_state) != captured:
             raise ValueError(f"{captured} rows have a piece in the box, but {len(t.boxed_state)} columns")
-        for first in (t.col_class[t.capture_class], k):
-            check_range("capture_start", t.capture_start + first, 0, self.captures // 2)
+        edges = t.col_class[t.group_class]
+        if (np.diff(edges) < 0).any() or edges[0] != 0 or edges[-1] != k:
+            raise ValueError("the groups do not cover the columns in their order")
+        begins = t.capture_start.reshape(captured, self.groups)
+        first = np.maximum(t.col_class[t.capture_class][:, None], edges[:-1])
+        for column in (np.where(first < edges[1:], first, edges[:-1]), edges[1:]):
+            check_range("capture_start", begins + column, 0, self.captures // 2)
+
+    def place_exits(self, column_exits: Sequence[Int64]) -> None:
+        """Say anew where each state begins in the vectors of column exits, for the next runs."""
+        self.exit_start[:-LANES] = joined(column_exits)
 
     def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
         """Raise ValueError unless all column exits reach as far as these rows; their vectors begin with `first_row`."""
@@ -304,6 +324,12 @@ def first_chunks(row_class: Int32) -> Int32:
 def turn_weights(turns: Sequence[Turn]) -> Weights:
     """For each kind of turn: unit, wait, total less again, and the scale that makes residuals those of six rolls."""
     return np.array([(turn.unit, turn.wait, turn.total - turn.again, DIE / turn.total) for turn in turns])
+
+
+def first_captured(rows: Side) -> Int64:
+    """The first class of columns that a row with a boxed piece is needed for: captures come from a lap before."""
+    earliest: Int64 = np.maximum(rows.pips[rows.boxed].astype(np.int64) - rows.rules.squares, 0)
+    return earliest
 
 
 def column_groups(side: Side) -> Int32:
@@ -366,9 +392,9 @@ def landing_squares(side: Side, facing: bool) -> Mask:
     return np.where(end < rules.squares, np.uint64(1) << square, np.uint64(0))
 
 
-def row_offsets(side: Side, own: Int64, exits: Sequence[tuple[Int64, Int64]]) -> Int64:
+def row_offsets(side: Side, own: tuple[Int64, Int64], exits: Sequence[tuple[Int64, Int64]]) -> Int64:
     """Where the vector of each option of a row begins: after a 6 in the matrix L, otherwise in R."""
-    left, right = (option_offsets(side, own, [pair[half] for pair in exits]) for half in range(2))
+    left, right = (option_offsets(side, own[half], [pair[half] for pair in exits]) for half in range(2))
     return np.where(options_of_a_six(side), left, right)
 
 
