@@ -3,6 +3,11 @@
 Prints one JSON object for each size of the game as soon as it is there, or writes all to a file with --out; what is in
 the file already is not computed again. Games that differ in their start only have one solution. Databases are written
 below a temporary directory and removed.
+
+A game that takes too long to be solved here is given as a database, with what `madn solve --json` printed about it; its
+losses and lengths then come from regret, which needs few games:
+
+    python benchmarks/house_rules.py --db house --solved house.json [--printed four] --out docs/results/house-rules.json
 """
 
 import argparse
@@ -23,7 +28,7 @@ import madn
 from madn import Board, Database, Rules
 from madn._match import play_many
 from madn.evaluate import evaluate
-from madn.match import compiled
+from madn.match import compiled, regret
 from madn.players import PLAYERS, OptimalPlayer
 from madn.rules import HOUSE_RULES, ROLLS
 from madn.solving import Result
@@ -69,9 +74,8 @@ def losses(start: Board, optimal: OptimalPlayer, best: Any, name: str, games: in
 def changed(printed: Database, database: Database) -> dict[str, Any]:
     """In how many decisions of the printed rules the best move is another one; of all positions, or of a sample."""
     positions = database.rules.positions
-    ids = np.arange(positions)
-    if positions > SAMPLE:
-        ids = np.random.default_rng(1).choice(positions, SAMPLE, replace=False)
+    sampled = positions > SAMPLE
+    ids = np.random.default_rng(1).choice(positions, SAMPLE, replace=False) if sampled else np.arange(positions)
     decisions = differ = 0
     for id in ids.tolist():
         board = madn.unrank(id, printed.rules)
@@ -83,7 +87,7 @@ def changed(printed: Database, database: Database) -> dict[str, Any]:
                 decisions += 1
                 differ += printed.best_move(board, roll) != database.best_move(here, roll)
     share = differ / max(decisions, 1)  # one piece has no choice
-    error = 0.0 if len(ids) == positions else sqrt(share * (1 - share) / decisions)
+    error = 0.0 if not sampled else sqrt(share * (1 - share) / decisions)
     return {"decisions": decisions, "changed": differ, "share": share, "standard_error": error}
 
 
@@ -119,6 +123,34 @@ def examined(solved: Result, printed: Path, wanted: list[Rules], games: int, thr
             }
 
 
+def given(path: str, solved: dict[str, Any], printed: str | None, games: int, threads: int) -> dict[str, Any]:
+    """Everything about one game that is solved already, from its database."""
+    with madn.open_database(path, cache_bytes=CACHE_BYTES) as database:
+        found = {
+            name: regret(PLAYERS[name], database, games=games, seed=1, threads=threads) for name in ("random", "fpoc")
+        }
+        best = regret(OptimalPlayer(database), database, games=games, seed=1, threads=threads)
+        result = {
+            "rules": asdict(database.rules),
+            "start": solved["start"],
+            "smallest": solved["min"],
+            "smallest_board": solved["min_board"],
+            "largest": solved["max"],
+            "largest_board": solved["max_board"],
+            "sweeps": solved["sweeps"],
+            "residual": solved["residual"],
+            "seconds": solved["seconds"],
+            "plies": best.plies / best.games,
+            "games": games,
+        }
+        for name, one in found.items():
+            result[name] = {"loss": one.loss, "exact": False, "standard_error": one.standard_error}
+        if printed is not None:
+            with madn.open_database(printed, cache_bytes=CACHE_BYTES) as other:
+                result["best_moves"] = changed(other, database)
+    return result
+
+
 def table(games: list[dict[str, Any]]) -> str:
     """The results as a table for docs/results.md; of games that are the same for one piece only the first."""
     lines = [
@@ -135,10 +167,21 @@ def table(games: list[dict[str, Any]]) -> str:
             for found in (game["random"], game["fpoc"])
         ]
         values = [f"{100 * game[name]:.4f}" for name in ("start", "smallest", "largest")]
-        plies, changes = f"{game['plies']:.2f} ± {game['plies_error']:.2f}", f"{100 * game['best_moves']['share']:.2f}"
+        plies = f"{game['plies']:.2f}" + (f" ± {game['plies_error']:.2f}" if "plies_error" in game else "")
+        changes = f"{100 * game['best_moves']['share']:.2f}" if "best_moves" in game else ""
         cells = [str(rules["pieces"]), on, *values, str(game["sweeps"]), plies, *lost, changes]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def add(results: dict[str, Any], game: dict[str, Any], out: Path | None) -> None:
+    """Write the file of results with one more game, in the place of an older entry; or print it."""
+    others = [one for one in results["games"] if one["rules"] != game["rules"]]
+    results["games"] = sorted([*others, game], key=lambda one: list(one["rules"].values()))
+    if out:
+        out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    else:
+        print(json.dumps(game), flush=True)
 
 
 def main() -> None:
@@ -148,6 +191,9 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=200_000, help="games of a simulation (default 200,000)")
     parser.add_argument("--threads", type=int, default=1, help="threads (default 1)")
     parser.add_argument("--out", type=Path, help="file of results to complete")
+    parser.add_argument("--db", help="a database to examine, instead of solving games")
+    parser.add_argument("--solved", type=Path, help="what `madn solve --json` printed about that database")
+    parser.add_argument("--printed", help="a database of the printed rules to compare its best moves with")
     parser.add_argument("--table", action="store_true", help="print what is in the file as a table; compute nothing")
     chosen = parser.parse_args()
     results: dict[str, Any] = {"hardware": hardware(), "games": []}
@@ -155,6 +201,10 @@ def main() -> None:
         results = json.loads(chosen.out.read_text(encoding="utf-8"))
     if chosen.table:
         print(table(results["games"]))
+        return
+    if chosen.db:
+        solved = json.loads(chosen.solved.read_text(encoding="utf-8"))
+        add(results, given(chosen.db, solved, chosen.printed, chosen.games, chosen.threads), chosen.out)
         return
     for pieces in chosen.pieces:
         done = [game["rules"] for game in results["games"]]
@@ -168,13 +218,7 @@ def main() -> None:
                 with tempfile.TemporaryDirectory(dir=scratch) as place:
                     solved = madn.solve(rules, out=Path(place, "db"), threads=chosen.threads)
                     for game in examined(solved, printed, wanted, chosen.games, chosen.threads):
-                        results["games"] = sorted(
-                            [*results["games"], game], key=lambda one: list(one["rules"].values())
-                        )
-                        if chosen.out:
-                            chosen.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-                        else:
-                            print(json.dumps(game), flush=True)
+                        add(results, game, chosen.out)
 
 
 if __name__ == "__main__":
