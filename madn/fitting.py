@@ -122,26 +122,36 @@ def whole_numbers(shape: Shape, weights: Weights, made: dict[str, Any]) -> Model
         if name != "curve":
             parts[name] = weights[begin : begin + math.prod(size)].reshape(size).astype(np.float64)
             begin += math.prod(size)
-    one = 1 << ONE_BITS
     sums = np.abs(parts["second"]).sum(axis=1) + np.abs(parts["second_bias"])
-    room = min((2**31 - 2**24) / (one * sums.max()), (2**15 - 1) / np.abs(parts["second"]).max())
+    room = min((2**31 - 2**24) / ((1 << ONE_BITS) * sums.max()), (2**15 - 1) / np.abs(parts["second"]).max())
     bits = min(shape.second_bits, math.floor(math.log2(room)))
-    steps = {
-        "rows": one,
-        "first_bias": one,
-        "second": 1 << bits,
-        "second_bias": one << bits,
-        "last": 1 << LAST_BITS,
-        "last_bias": one << LAST_BITS,
-    }
     arrays = {}
-    for name, step in steps.items():
+    for name, step in _steps(bits).items():
         kind = np.dtype(shape.arrays()[name][0])
         limits = np.iinfo(kind)
         arrays[name] = np.clip(np.rint(parts[name] * step), limits.min, limits.max).astype(kind)
     arrays["curve"] = curve()
     fitted = Shape(**{**vars(shape), "second_bits": bits})
     return Model(fitted, arrays, made)
+
+
+def weights_of(model: Model) -> Weights:
+    """The weights of a model, as far as whole numbers keep them: to go on fitting from."""
+    steps = _steps(model.shape.second_bits)
+    return np.concatenate([(model.arrays[name] / step).ravel() for name, step in steps.items()]).astype(np.float32)
+
+
+def _steps(second_bits: int) -> dict[str, int]:
+    """How many steps a weight of 1 has, for each array of a model."""
+    one = 1 << ONE_BITS
+    return {
+        "rows": one,
+        "first_bias": one,
+        "second": 1 << second_bits,
+        "second_bias": one << second_bits,
+        "last": 1 << LAST_BITS,
+        "last_bias": one << LAST_BITS,
+    }
 
 
 def curve() -> NDArray[np.uint32]:

@@ -10,7 +10,18 @@ import pytest
 from madn import Rules
 from madn._core import Game
 from madn.estimator import Shape, read_model
-from madn.fitting import FITTERS, Positions, Settings, curve, first_weights, fit, rate_at, values, whole_numbers
+from madn.fitting import (
+    FITTERS,
+    Positions,
+    Settings,
+    curve,
+    first_weights,
+    fit,
+    rate_at,
+    values,
+    weights_of,
+    whole_numbers,
+)
 from madn.solver import make_plan
 from madn.solver import solve as solve_plan
 from madn.solving import solve
@@ -76,8 +87,12 @@ def test_a_small_model_learns_and_survives_rounding() -> None:
     model = whole_numbers(SHAPE, weights, {})
     wins = model.network(Rules(2, 10)).wins(test.own, test.other)
     assert np.abs(wins - values(SHAPE, weights, test)).max() < 2e-3
-    further = fit(SHAPE, positions, Settings(100_000, 0.0005), weights)
-    assert error(SHAPE, further, test) < 1.1 * fitted
+    again = whole_numbers(SHAPE, weights_of(model), {})
+    assert all((again.arrays[name] == model.arrays[name]).all() for name in ("rows", "second"))
+    assert np.abs(again.network(Rules(2, 10)).wins(test.own, test.other) - wins).max() < 1e-6
+    for begin in (weights, weights_of(model)):
+        further = fit(SHAPE, positions, Settings(100_000, 0.0005), begin)
+        assert error(SHAPE, further, test) < 1.1 * fitted
 
 
 def test_the_rate_rises_and_falls() -> None:
@@ -144,6 +159,10 @@ def test_the_program_makes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture
     run(["loss", model, db, "--games", "200"])
     assert '"loss": 0.0' in capsys.readouterr().out
     run(["games", db, games, "--games", "50", "--model", model])
+    run(["fit", model, uniform, "--first", "32", "--seen", "2e4", "--rate", "0.0001", "--begin", model])
+    assert read_model(model).made["figures"][0]["error"] < 1.2 * made.made["figures"][0]["error"]
+    with pytest.raises(SystemExit, match="another shape"):
+        run(["fit", model, uniform, "--first", "64", "--seen", "2e4", "--begin", model])
     capsys.readouterr()
     run(["show", model])
     assert "| --must-capture | 0.0" in capsys.readouterr().out
