@@ -51,12 +51,11 @@ from madn.errors import (
     RulesMismatchError,
 )
 from madn.estimator import Estimator, find_estimator
-from madn.parts import DAMAGE, POSITIONS, Part, Parts, Progress, Values, part_of
+from madn.parts import BLOCK_BYTES, DAMAGE, POSITIONS, Part, Parts, Progress, Values, part_of
 from madn.places import cache_bytes, cache_directory, data_directory, database_directories
 from madn.ranges import MOST_BYTES, checked_int, checked_type
 from madn.ranking import game_of
 from madn.rules import Rules
-from madn.solver.plan import MOST_PIECES
 
 EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
 HOLDER = "this advisor is for"
@@ -220,7 +219,8 @@ class Advisor:
             checked_type("rules", rules, Rules)
         limit = checked_int("limit", limit, 0, MOST_BYTES)
         directory = cache_directory() if cache is None else Path(cache)
-        kept = Parts(directory, cache_bytes(), threads=None if wait else 1)  # the background leaves room
+        shared = {} if wait else {"threads": 1, "block_bytes": BLOCK_BYTES // 4}  # the background leaves room
+        kept = Parts(directory, cache_bytes(), **shared)
         self._opened: list[Database] = []  # here, and closed here
         if database is None:
             self.databases = self._opened = find_databases(rules or STANDARD)
@@ -364,12 +364,11 @@ class Advisor:
         if part is None:  # the game is over
             return Asked(question(self._over), SOLVED, 0.0)
         values, final = self._solved(part)
-        if values is not None:
+        while values is not None:
             try:
                 return Asked(question(values), SOLVED, values.error)
             except DAMAGE:
                 values = self.parts.renew(part, values, self.progress)
-                return Asked(question(values), SOLVED, values.error)
         if self.estimates is not None:
             return Asked(question(self.estimates), ESTIMATE, self.estimates.error, final)
         raise (missing if missing is not None and not self.limit else None) or self._nobody(part, board)
@@ -402,11 +401,11 @@ class Advisor:
     def remedy(self, board: Board | str) -> tuple[str, int] | None:
         """The command that makes a database which answers for a board exactly, and the number of positions it solves.
 
-        None if the game is over, or cannot be solved at all.
+        None if the game is over.
         """
         board = self._board(board)
         part = part_of(self.rules, *board.masks)
-        if part is None or self.rules.pieces > MOST_PIECES:
+        if part is None:
             return None
         only = "" if part.zones == (0, 0) else f" --for {board}"
         home = data_directory()
@@ -417,9 +416,7 @@ class Advisor:
     def way_on(self, board: Board | str) -> str:
         """What would give an exact answer about a board, in one sentence."""
         remedy = self.remedy(board)
-        if remedy is None:
-            return f"solving goes up to {MOST_PIECES} pieces"
-        return f"`{remedy[0]}` makes a database that knows"
+        return "the game is over" if remedy is None else f"`{remedy[0]}` makes a database that knows"
 
     def _board(self, board: Board | str) -> Board:
         return as_board(board, self.rules, HOLDER)

@@ -168,6 +168,8 @@ class Database(Generic[Win]):
 
         With proved bounds it is `proved64` or `proved32`.
         """
+        if self._reader.policy:
+            return "policy"
         return "+".join(stored.encoding.name for stored in self._catalogue.encodings)
 
     @property

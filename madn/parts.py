@@ -47,6 +47,7 @@ TOLERANCE = 1e-15
 STORED_BYTES, CATALOGUE_BYTES = 6, 1 << 16  # of a position, about, and of a small part besides
 IN_MEMORY = 2 * POSITIONS  # positions of parts that could not be stored, 8 to 16 bytes each
 BLOCK_BYTES = 64 << 20  # decoded blocks of an open part that stay in memory
+OPEN = 8  # stored parts that are open at once
 REVISION = 1  # of the values: raise it when a solve of a new version of madn can give others
 PATIENCE = 60.0  # seconds to wait for another process that is solving
 NAME = re.compile(rf"part-{REVISION}-([0-9]+)x([0-9]+)((?:-[a-z_]+)*)-([01]+)-([01]+)")
@@ -177,20 +178,36 @@ class Parts:
 
     The directory may grow to `most_bytes`; what was used longest ago goes first. Processes may share it: one solves and
     stores at a time, and the others wait for it. `directory` None keeps nothing. Solving takes so many `threads`, or
-    all.
+    all. `OPEN` stored parts are open at once, each with up to `block_bytes` of decoded blocks.
     """
 
-    def __init__(self, directory: Path | None, most_bytes: int, threads: int | None = None) -> None:
-        self.directory, self.most_bytes, self.threads = directory, most_bytes, threads
+    def __init__(
+        self, directory: Path | None, most_bytes: int, threads: int | None = None, block_bytes: int = BLOCK_BYTES
+    ) -> None:
+        self.directory, self.most_bytes, self.threads, self.block_bytes = directory, most_bytes, threads, block_bytes
         self.stores = directory is not None  # until that fails
-        self._open: dict[Part, Values] = {}
+        self._open: dict[Part, Values] = {}  # those used last at the end
+        self._closed: set[Part] = set()  # stored ones that had to make room
+        self._changing = threading.Lock()  # these two
+        self._damaged: set[Part] = set()  # stored, and not to be opened again
         self._solving = threading.Lock()
 
     def opened(self, part: Part) -> Values | None:
-        """The values of a part, if they are at hand."""
-        if (values := self._open.get(part)) is not None:
-            return values
-        return next((values for one, values in [*self._open.items()] if part.within(one)), None)
+        """The values of a part, if they are at hand; what had to make room is opened again."""
+        with self._changing:
+            found = part if part in self._open else next((one for one in self._open if part.within(one)), None)
+            if found is not None:
+                values = self._open[found] = self._open.pop(found)
+                return values
+            found = next((one for one in self._closed if part.within(one)), None)
+        if found is None:
+            return None
+        try:
+            return self._from_directory(found)
+        except MadnError:  # it was removed meanwhile, or is damaged: whoever solves it replaces it
+            with self._changing:
+                self._closed.discard(found)
+            return None
 
     def known(self, part: Part) -> Values | None:
         """The values of a part, if they are at hand or in the directory."""
@@ -198,7 +215,7 @@ class Parts:
         if values is not None or self.directory is None:
             return values
         for one in sorted(self._stored(), key=lambda one: one.positions):
-            if part.within(one):
+            if part.within(one) and one not in self._damaged:
                 try:
                     return self._from_directory(one)
                 except DAMAGE:
@@ -218,11 +235,21 @@ class Parts:
             return self._solve(part, progress) if values is None else values
 
     def renew(self, part: Part, damaged: Values, progress: Progress) -> Values:
-        """The values of a part whose stored values turned out to be damaged: solved again, and stored again."""
+        """The values of a part whose stored ones turned out to be damaged: from elsewhere, or solved and stored again.
+
+        They may come from a larger part that is stored and turns out to be damaged too.
+        """
         with self._solving:
-            wrong = [one for one, values in self._open.items() if values is damaged]
+            with self._changing:
+                wrong = {one for one, values in self._open.items() if values is damaged}
+                stored = _named(damaged.path.name) if isinstance(damaged, Database) else None
+                if stored is not None:
+                    wrong.add(stored)  # it may have had to make room meanwhile
+                for one in wrong:
+                    self._open.pop(one, None)
+                self._closed -= wrong
+            self._damaged |= wrong
             for one in wrong:
-                del self._open[one]
                 self._remove(one.name)
             damaged.close()
             values = self.known(part)
@@ -230,8 +257,10 @@ class Parts:
 
     def close(self) -> None:
         """Close what is open."""
-        while self._open:
-            self._open.popitem()[1].close()
+        with self._changing:
+            self._closed.clear()
+            while self._open:
+                self._open.popitem()[1].close()
 
     def _solve(self, part: Part, progress: Progress, keep: bool = False) -> Values:
         """Solve and store; the values come from the directory unless it cannot be used or `keep` says so."""
@@ -250,6 +279,7 @@ class Parts:
                     remove_leftovers(directory, OURS)  # only this process writes here now
                     remove_database(directory / part.name)  # it is damaged, or it would have been opened
                     job.store(solution, progress)
+                    self._damaged.discard(part)
                     progress(1.0, "")
                     self._evict(part)
                     if not keep:
@@ -258,8 +288,7 @@ class Parts:
                     self._warn(error)
         progress(1.0, "")
         held = InMemory(solution)
-        self._open[part] = held
-        self._forget()
+        self._keep(part, held)
         return held
 
     @contextmanager
@@ -316,7 +345,7 @@ class Parts:
     def _from_directory(self, part: Part) -> Database:
         """Open a stored part; raises what is wrong with it."""
         path = self._path(part)
-        database = open_database(path, values=True, cache_bytes=BLOCK_BYTES)
+        database = open_database(path, values=True, cache_bytes=self.block_bytes)
         try:
             if database.rules != part.rules:
                 raise RulesMismatchError(f"{path}: holds {database.rules}")
@@ -327,7 +356,7 @@ class Parts:
             raise
         with suppress(OSError):
             os.utime(path)  # used now
-        self._open[part] = database
+        self._keep(part, database)
         return database
 
     def _remove(self, name: str) -> None:
@@ -359,8 +388,17 @@ class Parts:
             if room < 0:
                 self._remove(name)
 
-    def _forget(self) -> None:
-        """Let parts in memory go, the oldest first, until the others are few enough."""
-        held = [part for part, values in self._open.items() if isinstance(values, InMemory)]
-        while len(held) > 1 and sum(part.positions for part in held) > IN_MEMORY:
-            del self._open[held.pop(0)]
+    def _keep(self, part: Part, values: Values) -> None:
+        """Have a part at hand. What was used longest ago goes until there are few enough, and is closed once nobody
+        reads it any more.
+        """
+        with self._changing:
+            self._open[part] = values
+            self._closed.discard(part)
+            held = [one for one, found in self._open.items() if isinstance(found, InMemory)]
+            while len(held) > 1 and sum(one.positions for one in held) > IN_MEMORY:
+                del self._open[held.pop(0)]
+            stored = [one for one, found in self._open.items() if isinstance(found, Database)]
+            for one in stored[:-OPEN]:
+                del self._open[one]
+                self._closed.add(one)

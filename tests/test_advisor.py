@@ -37,6 +37,7 @@ from madn.errors import (
 )
 from madn.machine import lock_directory
 from madn.parts import InMemory, Part, Parts, part_of
+from madn.ranking import game_of
 from madn.solver import make_plan
 
 SMALL = Rules(pieces=2, squares=12)
@@ -162,8 +163,6 @@ def test_nobody_knows(tmp_path: Path) -> None:
         advisor.check("12,13,14,15/0")
         assert advisor.get_win("0/0", 0.25) == 0.25
         assert advisor.win("12,13,14,15/0") == 1.0
-    with pytest.raises(NoAnswerError, match="solving goes up to 4 pieces"):
-        Advisor(Rules(5, 8), cache=tmp_path).win("0/0")
 
 
 def test_a_named_database_can_be_the_only_one(small: Path, tmp_path: Path, guess: None) -> None:
@@ -465,6 +464,31 @@ def test_a_damaged_part_is_solved_again(tmp_path: Path, monkeypatch: pytest.Monk
         assert len(done) == number, damage
 
 
+@pytest.mark.parametrize("removable", [True, False])
+def test_all_parts_that_have_a_position_are_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, removable: bool
+) -> None:
+    """The part that is asked for and a larger one around it; in a cache that cannot be changed neither goes away."""
+    with Advisor(SMALL, cache=tmp_path / "small") as advisor:
+        wanted = advisor.win("3,13/5,12")
+    with Advisor(SMALL, cache=tmp_path / "large") as advisor:
+        advisor.win("0/0")
+    shutil.copytree(tmp_path / "large", tmp_path / "small", dirs_exist_ok=True)
+    files = sorted((tmp_path / "small").glob("part-*/values-0000.madn"))
+    assert len(files) == 2
+    for file in files:
+        file.write_bytes(bytes(byte ^ 1 for byte in file.read_bytes()))
+    if not removable:
+        monkeypatch.setattr("madn.parts.remove_database", lambda path: None)
+    done = solves(monkeypatch)
+    with Advisor(SMALL, cache=tmp_path / "small") as advisor, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = advisor.win("3,13/5,12")
+        assert (found, found.source) == (wanted, SOLVED)
+        assert advisor.win("3,13/5,12") == wanted
+    assert len(done) == 1
+
+
 def test_damage_while_it_is_open(tmp_path: Path) -> None:
     rules = Rules(2, 20)
     with Advisor(rules, cache=tmp_path) as advisor:
@@ -622,6 +646,31 @@ def test_memory_is_bounded_without_a_cache(monkeypatch: pytest.MonkeyPatch) -> N
         assert part is not None
         held.get(part, lambda fraction, text: None)
     assert sum(part.positions for part in held._open) <= 3000
+
+
+def test_few_stored_parts_are_open_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one that was used longest ago makes room; it is opened again, not solved again, when somebody asks."""
+    monkeypatch.setattr(parts, "OPEN", 2)
+    held = Parts(tmp_path, 1 << 30)
+    listed = []
+    for f, g in ((7, 14), (11, 13), (12, 14)):  # none has another in it
+        part = part_of(FOUR, f << 12, g << 12)
+        assert part is not None
+        listed.append((part, held.get(part, lambda fraction, text: None)))
+    (oldest, before), *_ = listed
+    assert [*held._open] == [part for part, _ in listed[1:]]
+    ids = np.array([game_of(FOUR).rank(*Board.parse(oldest.board, FOUR).masks)])
+    expected = before.win_many(ids)  # whoever has it goes on reading
+    monkeypatch.setattr(Parts, "_solve", lambda *args, **more: pytest.fail("it was solved again"))
+    again = held.opened(oldest)
+    assert again is not None
+    assert again is not before
+    assert again.win_many(ids) == expected
+    assert [*held._open] == [listed[2][0], oldest]
+    shutil.rmtree(tmp_path / listed[1][0].name)
+    assert held.opened(listed[1][0]) is None
+    held.close()
+    assert held.opened(oldest) is None
 
 
 # in the background

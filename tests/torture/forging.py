@@ -200,7 +200,7 @@ def forge_values(rng: random.Random, directory: Path, plausible: bool = False) -
         number, profile, first_rank, count, name, offset, length = rng.choice(listed)
         shape = rows.execute("SELECT p1, f1, p2, f2, first_id FROM profiles WHERE profile = ?", (profile,)).fetchone()
         encoding = blocks.ENCODINGS[name]
-        if name == "policy":
+        if encoding in blocks.POLICIES:
             return forge_frame(rng, directory)
         where = blocks.profile_slice(rules, shape[:4], first_rank)
         frame = (directory / FRAMES).read_bytes()[offset : offset + length]

@@ -26,7 +26,8 @@ def numbers(case: Case) -> None:
         return
     walkers: Any = import_module("nasty_numbers")
     directory = case.directory
-    run(case, ("solve", "--pieces", "1", "--squares", "8", "--out", str(directory / "two"), "--json"))
+    for name, *options in (("two",), ("proved", "--proved")):
+        run(case, ("solve", "--pieces", "1", "--squares", "8", "--out", str(directory / name), *options, "--json"))
     _write_record(case, directory)
     if case.rng.random() < 0.5:
         _commands(case, walkers, directory)

@@ -163,9 +163,9 @@ def _child(work: Callable[[], int | None], stem: Path, directory: Path, memory: 
         os._exit(status or 0)
 
 
-def _in_package(error: BaseException) -> bool:
-    """Whether an exception came through a line of the package."""
-    frames = traceback.extract_tb(error.__traceback__)
+def _in_package(error: KeyboardInterrupt) -> bool:
+    """Whether Ctrl-C met a line of the package. The last frame does not count: it is that of the handler."""
+    frames = traceback.extract_tb(error.__traceback__)[:-1]
     return any(f"{os.sep}madn{os.sep}" in frame.filename for frame in frames)
 
 
