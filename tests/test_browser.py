@@ -10,7 +10,7 @@ from browser import LANDSCAPE, MOBILE, PHONE, RULES, WIDE, Open, address_of, per
 from playwright.sync_api import Page
 
 import madn
-from madn import Board, Move, Rules
+from madn import Board, Move, Rules, explain
 from madn.rules import HOUSE_RULES
 
 pytestmark = pytest.mark.browser
@@ -40,7 +40,7 @@ def check_numbers(page: Page, db: Any, board: str) -> None:
     rows = page.locator("#rolls .roll").all()
     assert len(rows) == 6
     for row, roll in zip(rows, analysis.rolls, strict=True):
-        found = row.locator("button").evaluate_all(
+        found = row.locator(".moves button").evaluate_all(
             "all => all.map(b => [b.dataset.move, ...['.win', '.cost'].map(part => b.querySelector(part).innerText)])"
         )
         expected = []
@@ -76,7 +76,7 @@ def test_a_visitor_first_sees_a_position_with_choices(visit: Open) -> None:
     page = visit("")
     page.wait_for_selector("#rolls .roll")
     assert page.locator(".roll").count() == 6
-    assert all(page.locator(f'.roll[data-roll="{roll}"] button').count() > 1 for roll in range(1, 6))
+    assert all(page.locator(f'.roll[data-roll="{roll}"] .moves button').count() > 1 for roll in range(1, 6))
 
 
 def test_pieces_are_set_up_by_dragging_and_clicking(visit: Open, db: Any) -> None:
@@ -99,6 +99,38 @@ def test_pieces_are_set_up_by_dragging_and_clicking(visit: Open, db: Any) -> Non
     assert address_of(page)["turn"] == "black"
     moves = page.locator(".roll .way").all_inner_texts()
     assert moves[0] == "13 → 14"  # black's 33 is 13 from red's seat
+
+
+def test_the_page_says_why_a_move_is_best(visit: Open, db: Any) -> None:
+    """The sentences are those of the package, against the second best move or the one that is pointed at."""
+    page = visit("?board=3,17/0&rules=2,40")
+    for board in ("3,17/0", "12,30/5,33"):
+        page.fill("#text", " / ".join(seats(board, "red").values()))
+        page.press("#text", "Enter")
+        shown(page, board)
+        asked = 0
+        for roll in range(1, 7):
+            row = page.locator(f'.roll[data-roll="{roll}"]')
+            moves = db.moves(board, roll)
+            assert row.locator(".ask").count() == (len(moves) > 1)
+            if len(moves) == 1:
+                continue
+            asked += 1
+            row.locator(".ask").click()
+            page.wait_for_function(
+                "roll => document.querySelector(`.roll[data-roll='${roll}'] .why`).innerText", arg=roll
+            )
+            assert page.locator(".roll .why:not(:empty)").count() == 1  # the one before is closed
+            for chosen in (None, moves[-1].move):
+                if chosen is not None:
+                    row.locator(f'button[data-move="{chosen}"]').hover()
+                    assert row.locator(".why").is_visible()
+                why = " ".join(explain(Board.parse(board, RULES), roll, moves, chosen).sentences())
+                expected = re.sub(r"\b(b|\d+)[-x](\d+)", lambda m: f"{m[1].replace('b', 'box')} → {m[2]}", why)
+                assert row.locator(".why").inner_text() == expected
+        assert asked >= 4
+    page.locator('.ask[aria-expanded="true"]').click()
+    assert page.locator(".roll .why:not(:empty)").count() == 0
 
 
 def test_the_numbers_of_the_squares_never_change(visit: Open) -> None:
@@ -173,25 +205,28 @@ def test_moves_are_played_by_clicking_and_a_link_is_a_position(visit: Open, db: 
     page.wait_for_function("board => document.getElementById('rolls').dataset.board !== board", arg=str(board))
 
 
-@pytest.mark.parametrize(
-    ("link", "reason"),
-    [
-        ("?board=0/20&rules=2,40", "both be on square 0"),
-        ("?red=5&black=5&rules=2,40", "both be on square 5"),
-        ("?red=5&black=0&rules=5,40", "This link is to a game of 5 pieces, 40 squares, which is not served here"),
-        ("?red=5&black=0&rules=2,40,four_dice", "a rule that this version does not know: four_dice"),
-        ("?rules=many", "does not name a game"),
-        ("?game=2~4,40~~r~a~b~A", "made by a newer version"),
-        ("?game=1~2,40~~r~a", "incomplete"),
-        ("?game=nonsense", "incomplete"),
-        ("?game=1~2,40~~r~human~fpoc~AzA", "move 2 is not legal"),
-        ("?game=1~2,40~~r~human~fpoc~AQQ7", "move 4 is not legal"),
-    ],
-)
-def test_a_wrong_link_says_what_is_wrong(link: str, reason: str, visit: Open) -> None:
-    page = visit(link)
-    page.wait_for_function("() => document.getElementById('message').textContent")
-    assert reason in page.locator("#message").inner_text()
+WRONG_LINKS = {
+    "?board=0/20&rules=2,40": "both be on square 0",
+    "?red=5&black=5&rules=2,40": "both be on square 5",
+    "?red=5&black=0&rules=5,40": "This link is to a game of 5 pieces, 40 squares, which is not served here",
+    "?red=5&black=0&rules=2,40,four_dice": "a rule that this version does not know: four_dice",
+    "?rules=many": "does not name a game",
+    "?game=2~4,40~~r~a~b~A": "made by a newer version",
+    "?game=1~2,40~~r~a": "incomplete",
+    "?game=nonsense": "incomplete",
+    "?game=1~2,40~~r~human~fpoc~AzA": "move 2 is not legal",
+    "?game=1~2,40~~r~human~fpoc~AQQ7": "move 4 is not legal",
+}
+
+
+def test_a_wrong_link_says_what_is_wrong(visit: Open, address: str) -> None:
+    page = visit()
+    for link, reason in WRONG_LINKS.items():
+        page.goto(address + link)
+        page.wait_for_selector("body.ready")
+        page.wait_for_function("() => document.getElementById('message').textContent")
+        assert reason in page.locator("#message").inner_text()
+        assert page.locator("#explore, #review").filter(visible=True).count() == 1  # the page can be used
 
 
 def tab_to(page: Page, selector: str) -> None:
@@ -252,9 +287,14 @@ def overflow(page: Page) -> list[int]:
 @pytest.mark.parametrize("size", [PHONE, LANDSCAPE], ids=["upright", "sideways"])
 def test_a_whole_game_fits_on_a_phone(size: dict[str, int], locale: str, visit: Open) -> None:
     """At every step of a game: nothing to scroll, and every button large enough and on the screen."""
-    page = visit("?rules=3,40", viewport=size, locale=locale, **MOBILE)
-    page.wait_for_selector("#rolls .roll")
+    page = visit("?red=14,15,16&black=17,18,19&rules=3,40", viewport=size, locale=locale, **MOBILE)
+    page.wait_for_selector("#rolls .captures")
     assert overflow(page)[0] <= 0
+    cut = page.evaluate("""() => [...document.querySelectorAll("#rolls .moves button")].filter((button) => {
+      const ends = [...button.children].map((part) => part.getBoundingClientRect());
+      return ends.some(({ right }, at) => right > innerWidth - 4 || (at && ends[at - 1].right > ends[at].left + 1));
+    }).map((button) => button.innerText)""")
+    assert cut == []  # what a move wins and costs can be read
     for tab in ("explore", "review", "quiz"):
         page.click(f"#{tab}-tab")
         assert overflow(page)[0] <= 0, tab
@@ -393,6 +433,13 @@ def test_an_address_that_is_not_there(browser: Any, address: str) -> None:
     page.close()
 
 
+def boxes(page: Page) -> list[str]:
+    """What a screen reader hears of the places of red's box."""
+    return list(
+        page.locator("#board .place.box.red").evaluate_all("all => all.map((p) => p.getAttribute('aria-label'))")
+    )
+
+
 def test_german_and_english(visit: Open) -> None:
     page = visit("?board=3,17/0,22&rules=2,40", locale="de-DE")
     shown(page, "3,17/0,22")
@@ -400,30 +447,18 @@ def test_german_and_english(visit: Open) -> None:
     assert page.locator("#turn").inner_text() == "Rot ist am Zug"
     assert page.locator("#win strong").inner_text().replace("\xa0", " ") == "49,77 %"
     assert page.get_attribute("#rules", "href") == "rules.de.html"
+    assert boxes(page) == ["Haus von Rot, Platz 1 von 2, frei", "Haus von Rot, Platz 2 von 2, frei"]
     page.click("#menu-button")
     page.click("#language")
     page.wait_for_selector("#help[href='help.html']", state="attached")
     shown(page, "3,17/0,22")
     page.wait_for_function("() => document.getElementById('win').innerText === 'Red wins 49.77% of the time'")
+    page.click("#start")
+    shown(page, "0/0")
+    assert boxes(page) == ["box of Red, place 1 of 2, Red piece", "box of Red, place 2 of 2, free"]
     page.reload()  # the choice is kept
     page.wait_for_selector("body.ready")
     assert page.locator("html").get_attribute("lang") == "en"
-
-
-@pytest.mark.parametrize(
-    ("locale", "labels"),
-    [
-        ("en-GB", ["box of Red, place 1 of 2, Red piece", "box of Red, place 2 of 2, free"]),
-        ("de-DE", ["Haus von Rot, Platz 1 von 2, Figur von Rot", "Haus von Rot, Platz 2 von 2, frei"]),
-    ],
-)
-def test_a_screen_reader_hears_which_places_of_a_box_are_taken(locale: str, labels: list[str], visit: Open) -> None:
-    page = visit("?board=0/0&rules=2,40", locale=locale)
-    shown(page, "0/0")
-    found = page.locator("#board .place.box.red").evaluate_all(
-        "all => all.map((place) => place.getAttribute('aria-label'))"
-    )
-    assert found == labels
 
 
 def test_house_rules(visit: Open, tmp_path: Path) -> None:
@@ -455,6 +490,28 @@ def test_pieces_and_house_rules_can_be_chosen(visit: Open) -> None:
     page.wait_for_selector("body.ready")
     assert page.is_checked("#house input[name=must_capture]")
     assert "must capture" in (page.locator("#game").text_content() or "")
+    assert not page.is_visible("#together")
+
+    def some(route: Any) -> None:
+        """Only the printed rules and the family's are offered, each with any start, as for a new model."""
+        answer = route.fetch()
+        games = answer.json()["games"]
+        kept = [game for game in games if len({game["rules"][rule] for rule in HOUSE_RULES if "box" not in rule}) == 1]
+        route.fulfill(response=answer, json={"games": kept})
+
+    page.route("**/api/games", some)
+    page.goto(page.url.replace(",must_capture", ""))
+    page.wait_for_selector("body.ready")
+    assert page.is_visible("#together")
+    page.check("#house input[name=three_rolls]")  # brings the others along
+    page.wait_for_url("**rules=3,40,three_rolls,no_jumping,must_capture")
+    page.wait_for_selector("body.ready")
+    page.check("#house input[name=start_in_box]")
+    page.wait_for_url("**rules=3,40,three_rolls,start_in_box,no_jumping,must_capture")
+    page.wait_for_selector("body.ready")
+    page.uncheck("#house input[name=no_jumping]")
+    page.wait_for_url("**rules=3,40,start_in_box")
+    page.wait_for_selector("body.ready")
 
 
 def test_estimates_are_marked_and_endgames_become_exact(visit: Open) -> None:

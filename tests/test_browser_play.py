@@ -91,17 +91,28 @@ def test_two_tabs_keep_their_games(visit: Open) -> None:
 
 @pytest.mark.parametrize("trouble", ["full", "refused"])
 def test_storage_that_does_not_work_is_said_and_the_game_goes_on(trouble: str, visit: Open) -> None:
-    page = visit()
-    page.context.add_init_script(
-        "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); };"
-        if trouble == "full"
-        else "const get = () => { throw new DOMException('no', 'SecurityError'); };"
-        "Object.defineProperty(window, 'localStorage', { get });"
-    )
-    page.goto(re.sub(r"\?.*", "?play&rules=2,40", page.url))
-    page.wait_for_selector("body.ready")
+    page = visit("?play&rules=2,40")
+    start_game(page)
+    play_on(page, 1)
+    page.click("#end")
+    older = page.evaluate("localStorage.getItem('madn.games')")
+    if trouble == "full":
+        page.evaluate("""() => {
+          for (let size = 1 << 22; size; size >>= 1) {
+            try { localStorage.setItem(`other ${size}`, "x".repeat(size)); } catch { /* a smaller one may fit */ }
+          }
+        }""")
+    else:
+        page.context.add_init_script(
+            "const get = () => { throw new DOMException('no', 'SecurityError'); };"
+            "Object.defineProperty(window, 'localStorage', { get });"
+        )
+        page.goto(re.sub(r"\?.*", "?play&rules=2,40", page.url))
+        page.wait_for_selector("body.ready")
     start_game(page)
     assert "does not store the game" in page.inner_text("#message")
+    if trouble == "full":
+        assert page.evaluate("localStorage.getItem('madn.games')") == older
     wait_for_choice(page)
     before = state(page)
     page.click("#analyse")
@@ -110,6 +121,19 @@ def test_storage_that_does_not_work_is_said_and_the_game_goes_on(trouble: str, v
     ready(page)
     assert state(page) == before
     page.click("#review-tab")
+
+
+def test_games_that_cannot_be_read_are_left_alone(visit: Open) -> None:
+    """One of a newer version, and one that is damaged: both stay, and another game can be played."""
+    page = visit("?play&rules=2,40")
+    damaged, newer = ({"id": c, "code": f"{c}~2,40~~r~human~fpoc~!!", "roll": None, "done": False} for c in "12")
+    page.evaluate("games => localStorage.setItem('madn.games', JSON.stringify(games))", [damaged, newer])
+    page.reload()
+    page.wait_for_selector("#new:not([hidden])")
+    assert "move 1 is not legal" in page.inner_text("#message")
+    start_game(page)
+    kept = page.evaluate("JSON.parse(localStorage.getItem('madn.games'))")
+    assert [game["id"] for game in kept[1:]] == ["1", "2"]
 
 
 def test_nothing_that_can_be_pressed_moves_during_a_game(visit: Open) -> None:

@@ -1,6 +1,7 @@
 """Going over a game on the page, in a real browser: records, links, pictures; and the quiz."""
 
 import random
+import re
 import struct
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -263,30 +264,52 @@ def test_a_position_as_a_picture(visit: Open) -> None:
     assert len(painted) > 20_000  # something is on it
 
 
+def question(page: Page) -> tuple[Board, int]:
+    """What the quiz asks, going by the address."""
+    given = address_of(page)
+    black = [int(q) for q in given["black"].split(",") if q != "b"]
+    other = ",".join(map(str, sorted((q + 20) % 40 if q < 40 else q for q in black))) or "b"
+    return Board.parse(f"{given['red']}/{other}", RULES), int(given["roll"])
+
+
 def test_the_quiz_grades_by_what_an_answer_costs(visit: Open, db: Any) -> None:
+    """Questions with something at stake, most of which a beginner's rule gets wrong."""
     page = visit("?quiz&rules=2,40")
-    spent = []
-    for _ in range(3):
-        page.wait_for_selector("#answers button")
-        page.wait_for_selector("#next:enabled")
-        roll = int((page.get_attribute("#quiz-die", "aria-label") or "")[-1])
-        assert page.locator("#answers .win").count() == 0  # nothing is told
-        page.locator("#answers button").last.click()
-        page.wait_for_selector("#lesson .grade")
-        chosen = page.get_attribute("#answers .chosen", "data-move")
-        page.click("#quiz-analyse")
-        page.wait_for_selector("#rolls .roll")
-        board = page.get_attribute("#rolls", "data-board")
-        best, *others = moves = db.moves(board, roll)
-        cost = best.win - next(m.win for m in moves if str(m.move) == chosen)
-        assert 0.01 <= best.win - others[0].win <= 0.25
-        page.go_back()
-        page.wait_for_selector("#lesson .grade")
-        text = page.inner_text("#lesson .grade")
-        assert text == "Right: that is the best move." if cost <= 1e-6 else f"by {100 * cost:.2f} points." in text
-        spent.append(cost)
-        page.wait_for_timeout(500)  # a second click on an answer is not "next"
+    page.wait_for_selector("#answers button")
+    tricky = 0
+    for _ in range(16):
+        before = page.url
         page.click("#next")
-        page.wait_for_function("() => !document.querySelector('#lesson .grade')")
-    assert page.inner_text("#score").startswith("3 answered")
-    assert address_of(page)["rules"] == "2,40"
+        page.wait_for_function("before => location.href !== before", arg=before)
+        board, roll = question(page)
+        best, second, *_ = moves = db.moves(board, roll)
+        assert 0.01 <= best.win - second.win <= 0.2
+        assert 0.05 <= best.win <= 0.95
+        captures = [value.move for value in moves if value.move.captures]
+        plain = max(
+            captures or [value.move for value in moves], key=lambda move: -1 if move.start is None else move.start
+        )
+        tricky += plain != best.move
+        assert page.locator("#answers .win").count() == 0  # nothing is told
+    assert tricky >= 9
+    page.reload()  # the address is the question
+    page.wait_for_selector("#answers button")
+    assert question(page) == (board, roll)
+    page.locator("#answers button").last.click()
+    page.wait_for_selector("#lesson .grade")
+    chosen = page.get_attribute("#answers .chosen", "data-move")
+    cost = best.win - next(value.win for value in moves if str(value.move) == chosen)
+    text = page.inner_text("#lesson .grade")
+    assert text == "Right: that is the best move." if cost <= 1e-6 else f"by {100 * cost:.2f} points." in text
+    page.click("#quiz-analyse")
+    shown(page, str(board))
+    page.go_back()  # to the question and its answer
+    page.wait_for_selector("#lesson .grade")
+    assert page.inner_text("#score").startswith("Answers: 1,")
+    page.wait_for_timeout(500)  # a second click on an answer is not "next"
+    page.click("#next")
+    page.wait_for_function("() => !document.querySelector('#lesson .grade')")
+    for wrong in ("?quiz&red=0&black=20&roll=3&rules=2,40", "?quiz&red=3,17&black=20&roll=9&rules=2,40"):
+        page.goto(re.sub(r"\?.*", wrong, page.url))  # nothing to choose: another question
+        page.wait_for_selector("#answers button")
+        assert len(db.moves(*question(page))) > 1

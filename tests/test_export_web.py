@@ -8,13 +8,15 @@ from importlib import resources
 from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
+import zstandard
 
 import madn
 from madn import Board, Rules
 from madn.advisor import estimates_of
 from madn.cli import main
-from madn.errors import CorruptBlockError, MadnError, NoValuesError, OutputError
+from madn.errors import CorruptBlockError, MadnError, OutputError
 from madn.rules import HOUSE_RULES
 from madn.store.compress import compress_database
 from madn.web import export
@@ -62,8 +64,21 @@ def test_all_that_the_page_needs_is_there_and_listed(tmp_path: Path) -> None:
             links = re.findall(r'(?:href|src)="([^"#?:]+)[^":]*"', content.decode())
             assert {link for link in links if link not in {"./", "api"}} <= files.keys()
         if name.endswith(".js"):
-            for needed in re.findall(r'from "\./([\w.-]+)"', content.decode()):
+            for needed in re.findall(r'(?:from |import\()"\./([\w.-]+)"', content.decode()):
                 assert needed in files, (name, needed)
+
+
+def test_the_browser_is_told_which_modules_the_first_view_needs() -> None:
+    """All that main.js imports at once, so that a browser does not find out one after the other."""
+    static = resources.files("madn") / "web" / "static"
+    waiting, needed = ["main.js"], set()
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += re.findall(r'from "\./([\w.-]+)"', (static / name).read_text(encoding="utf-8"))
+    page = (static / "index.html").read_text(encoding="utf-8")
+    assert sorted(re.findall(r'<link rel="modulepreload" href="([^"]+)">', page)) == sorted(needed - {"main.js"})
 
 
 def test_both_sets_of_answers_have_the_same_functions() -> None:
@@ -154,15 +169,40 @@ def test_a_failure_leaves_the_old_page(tmp_path: Path, database: Path, monkeypat
     assert os.listdir(tmp_path) == ["site"]
 
 
-def test_databases_that_cannot_be_shown_are_refused(tmp_path: Path, database: Path) -> None:
+def test_best_moves_are_written_in_a_form_of_their_own(tmp_path: Path, database: Path) -> None:
     compress_database(database, tmp_path / "policy", "policy")
-    with pytest.raises(NoValuesError, match="stores best moves only"):
-        export_page(tmp_path / "site", [tmp_path / "policy"])
+    told: list[float] = []
+    export_page(tmp_path / "site", [tmp_path / "policy"], progress=lambda fraction, text: told.append(fraction))
+    assert told == sorted(told)
+    assert 0 < told[-1] <= 1
+    files = files_of(tmp_path / "site")
+    index = json.loads(files["two-pieces-8-index.json"])
+    assert (index["files"], index["error"]) == (["two-pieces-8-moves.madn"], None)
+    rows = np.frombuffer(files["two-pieces-8-index.bin"], export.ROWS)
+    found = 0
+    with madn.open_database(database) as db:
+        for row in rows:
+            frame = files["two-pieces-8-moves.madn"][row["offset"] :][: row["length"]]
+            assert hashlib.sha256(frame).digest()[:16] == row["digest"].tobytes()
+            content = zstandard.decompress(frame)[20:]
+            for at in range(0, int(row["count"]), 7):
+                board = madn.unrank(int(row["first"]) + at, db.rules)
+                for roll in range(1, 7):
+                    if len(board.legal_moves(roll)) > 1:
+                        piece = content[(roll - 1) * int(row["count"]) + at]
+                        assert board.own[piece] == db.best_move(board, roll).start
+                        found += 1
+    assert found > 400
+    with pytest.raises(MadnError, match="they cannot stay elsewhere"):
+        export_page(tmp_path / "other", [tmp_path / "policy"], at="https://example.org/db/")
+
+
+def test_databases_that_cannot_be_shown_are_refused(tmp_path: Path, database: Path) -> None:
     with pytest.raises(OutputError, match="has the same game"):
         export_page(tmp_path / "site", [database, database])
     with pytest.raises(MadnError):
         export_page(tmp_path / "site", [tmp_path / "nothing"])
-    assert os.listdir(tmp_path) == ["policy"]
+    assert os.listdir(tmp_path) == []
 
 
 def test_the_command(tmp_path: Path, database: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ from madn.games import cantstop, pig, pyramid
 from madn.players import PLAYERS, RulePlayer
 from madn.rules import HOUSE_RULES, ROLLS
 from madn.store.blocks import FIXED32
+from madn.store.compress import compress_database
 from madn.store.writer import write_database
 from madn.web.answers import Served, ServedAdvisor
 from madn.web.export import export_page
@@ -63,6 +64,14 @@ class Ranged(SimpleHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
+
+
+class Elsewhere(Ranged):
+    """A host that lets pages of other hosts read its files."""
+
+    def end_headers(self) -> None:
+        self.send_header("access-control-allow-origin", "*")
+        super().end_headers()
 
 
 class Plain(SimpleHTTPRequestHandler):
@@ -114,7 +123,11 @@ def small_databases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]
     write_database(folder / "float64", Noise(Rules(2, 10, must_capture=True)), facts, block_positions=501)
     write_database(folder / "bits8", Noise(Rules(2, 8, three_rolls=True)), facts, bits=8)
     write_database(folder / "bits16", Noise(Rules(3, 8, no_jumping=True)), facts, bits=16, block_positions=1009)
-    write_database(folder / "bits20", Noise(Rules(2, 12, must_capture=True)), facts, bits=20, block_positions=300)
+    write_database(folder / "bits20", Noise(Rules(2, 12)), facts, bits=20, block_positions=300)
+    madn.solve(Rules(2, 10, no_jumping=True), folder / "proved64", proved=True)
+    values = tmp_path_factory.mktemp("values") / "values"
+    write_database(values, Noise(Rules(2, 12, must_capture=True)), facts, block_positions=300)
+    compress_database(values, folder / "policy", "policy")
     return {path.name: path for path in folder.iterdir()}
 
 
@@ -337,7 +350,7 @@ return await Promise.all(wins);
 """
 
 
-@pytest.mark.parametrize("name", ["fixed32", "bits8", "bits16", "bits20", "float64"])
+@pytest.mark.parametrize("name", ["fixed32", "bits8", "bits16", "bits20", "float64", "proved64"])
 def test_every_position_of_a_database(name: str, small_databases: dict[str, Path], page: Page, host: str) -> None:
     with madn.open_database(small_databases[name], values=True) as db:
         assert db.values == name
@@ -366,6 +379,27 @@ def test_a_database_of_many_blocks_on_any_host(
     if handler is Ranged:
         blocks = [wanted for path, wanted in Ranged.asked if path.endswith("values-0000.madn")]
         assert 1 < len(blocks) == len(set(blocks))
+
+
+def test_the_frames_of_a_database_can_be_on_another_host(visit: Open, tmp_path: Path) -> None:
+    with madn.open_database() as db:
+        with hosted(db.path, Elsewhere) as frames:
+            export_page(tmp_path / "site", [db.path], at=frames)
+            with hosted(tmp_path / "site") as address:
+                Ranged.asked.clear()
+                page = visit("/?board=3,17/0,22&rules=2,40", at=address)
+                settled(page, "3,17/0,22")
+                assert page.inner_text("#source") == "Exact."
+                check_numbers(page, db, "3,17/0,22")
+                blocks = [wanted for path, wanted in Ranged.asked if path == "/values-0000.madn"]
+                assert blocks
+                assert None not in blocks
+        with hosted(db.path) as frames:  # this one does not
+            export_page(tmp_path / "site", [db.path], at=frames)
+            with hosted(tmp_path / "site") as address:
+                page = visit("/?board=3,17/0,22&rules=2,40", at=address, faults=True)
+                page.wait_for_function("() => document.getElementById('message').textContent")
+                assert f"{frames}/values-0000.madn" in page.inner_text("#message")
 
 
 def test_damage_is_said_and_never_answered(browser: Any, small_databases: dict[str, Path], tmp_path: Path) -> None:
@@ -429,7 +463,7 @@ def test_estimates_are_answered_as_a_server_does(page: Page) -> None:
 
 
 def test_a_database_answers_as_a_server_does(small_databases: dict[str, Path], page: Page) -> None:
-    for name in ("fixed32", "bits16", "float64"):
+    for name in ("fixed32", "bits16", "float64", "policy"):
         with madn.open_database(small_databases[name]) as db:
             served = Served("game", db)
             boards = sampled(db.rules, 40)
@@ -711,7 +745,7 @@ def check_numbers(page: Page, source: Any, board: str) -> None:
     assert number(page.locator("#win strong").inner_text()) == pytest.approx(100 * analysis.win, abs=0.01)
     for row, roll in zip(page.locator("#rolls .roll").all(), analysis.rolls, strict=True):
         script = "all => all.map(b => [b.dataset.move, b.querySelector('.win').innerText])"
-        found = row.locator("button").evaluate_all(script)
+        found = row.locator(".moves button").evaluate_all(script)
         assert [move for move, _ in found] == [str(option.move) for option in roll.moves]
         for (_, text), option in zip(found, roll.moves, strict=True):
             assert number(text) == pytest.approx(100 * option.win, abs=0.01)

@@ -1,9 +1,11 @@
 """The HTTP interface for a game without a database of all of it: estimates, and endgames that become exact."""
 
+import gc
 import json
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack
+import weakref
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -23,7 +25,7 @@ from madn.parts import Part, Parts
 from madn.web.answers import Served, ServedAdvisor
 from madn.web.app import make_app
 from madn.web.description import openapi
-from madn.web.games import name_of, on_offer
+from madn.web.games import OPEN, Games, name_of, on_offer
 
 FOUR = Rules(pieces=4, squares=12)
 ENDGAME = "5,13,14,15/3,12,14,15"
@@ -137,8 +139,8 @@ def test_strangers_cannot_have_more_than_one_part_solved_at_a_time(
 
 def test_games_on_offer_are_opened_when_somebody_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MADN_CACHE", str(tmp_path))
-    with ExitStack() as stack, open_database() as two:
-        offer = on_offer(stack)
+    with open_database() as two:
+        offer = on_offer()
         assert {"three-pieces", "two-pieces-three-rolls-start-in-box-no-jumping-must-capture"} <= set(offer)
         opened: list[str] = []
 
@@ -164,6 +166,35 @@ def test_games_on_offer_are_opened_when_somebody_asks(tmp_path: Path, monkeypatc
         assert len(client.get("/api/databases").json()["databases"]) == 1
         found = {name: rules for name, (rules, _) in offer.items()}
         assert all(name_of(rules) == name for name, rules in found.items())
+
+
+def test_strangers_cannot_have_more_than_a_few_games_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All games on offer are asked, from several threads: a few stay open, and whoever has another goes on asking."""
+    monkeypatch.setenv("MADN_CACHE", str(tmp_path))
+    offer = on_offer()
+    living: weakref.WeakSet[Served] = weakref.WeakSet()
+
+    def watched(open_it: Callable[[], Served]) -> Served:
+        game = open_it()
+        living.add(game)
+        return game
+
+    games = Games([], {name: (rules, partial(watched, open_it)) for name, (rules, open_it) in offer.items()})
+    first = games[next(iter(games))]
+
+    def answer(name: str) -> str:
+        return str(json.loads(games[name].position(str(Board.start(offer[name][0]))).body)["board"])
+
+    with ThreadPoolExecutor(4) as threads:
+        boards = list(threads.map(answer, offer))
+    assert boards == [str(Board.start(rules)) for rules, _ in offer.values()]
+    gc.collect()
+    assert len(living) == OPEN + 1  # the first one is held here
+    assert games.find(first.name) is None
+    assert json.loads(first.position("5/3").body)["board"] == "5/3"
+    last = [*offer][-1]
+    assert games.find(last) is games[last]
+    assert games[first.name] is not first
 
 
 def test_the_command_serves_a_game_without_a_database(

@@ -17,8 +17,9 @@ def export_web(directory: Path, databases: tuple[str, ...], db_at: str | None, a
     """Write the web page as static files, which need no server of madn.
 
     Any web server that sends files can publish DIR. The browser knows the rules, estimates values, and solves endgames;
-    for the games of the databases given with --db it reads exact values from them, block by block, with range
-    requests. An earlier export at DIR is replaced once the new one is complete; anything else there is left alone.
+    for the games of the databases given with --db it reads exact values, or best moves, from them, block by block,
+    with range requests. An earlier export at DIR is replaced once the new one is complete; anything else there is left
+    alone.
 
     Example: madn export-web site --db two
     """

@@ -105,7 +105,7 @@ def serve(
             ServedAdvisor(name, game) if isinstance(game, Advisor) else Served(name, game) for name, game in games
         ]
         listening = bound(host, port)
-        offer = None if db or rules_given() else on_offer(stack)
+        offer = None if db or rules_given() else on_offer()
         app = make_app(served, rate, host_names(listening, host, names), offer)
         address = address_of(listening)
         text = f"{', '.join(name for name, _ in games)}: {address}\nPress Ctrl-C to stop."

@@ -22,6 +22,7 @@ from madn.parts import Values
 from madn.players import PLAYERS, EstimatePlayer, OptimalPlayer
 from madn.rules import ROLLS, Rules
 from madn.store.reader import CACHE_BYTES
+from madn.web.opening import opening
 from madn.why import explain
 
 BOARD_CHARACTERS = 40  # the longest board, of two sides with six pieces, has 35
@@ -81,7 +82,13 @@ class Served:
     def _describe(self, rules: Rules, version: str, facts: dict[str, Any]) -> None:
         self.rules, self.version = rules, version
         players = [name for name in PLAYERS if name != EstimatePlayer.name or estimates_of(rules) is not None]
-        self.facts = {"name": self.name, "version": version, **facts, "players": players}
+        self.facts = {
+            "name": self.name,
+            "version": version,
+            **facts,
+            "opening": str(opening(rules)),
+            "players": players,
+        }
         self.layout = tagged(encoded(asdict(layout(rules))))
         self._final = lru_cache(self.answers)(self._final_position)
 

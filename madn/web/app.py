@@ -176,11 +176,10 @@ class Interface:
     async def _database(self, request: Request, given: Mapping[str, str]) -> tuple[Served, str]:
         """The database a request names, and how long its answers may be cached."""
         name = given.get("db", next(iter(self.games)))
-        if self.games.is_open(name):
-            served = self.games[name]
-        elif name in self.games:
+        served = self.games.find(name)
+        if served is None and name in self.games:
             served = await self._computed(request, partial(self.games.__getitem__, name))
-        else:
+        if served is None:
             raise HTTPException(404, f"there is no database {name[:40]!r} here; there is {', '.join(self.games)}")
         if "version" not in given:
             return served, ASK_AGAIN

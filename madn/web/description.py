@@ -143,6 +143,7 @@ SCHEMAS: dict[str, Schema] = {
             "description": "Named boards: the start, the best and the worst open position.",
         },
         exact={"type": "boolean", "description": "Whether every answer is exact: no estimates before the endgame."},
+        opening=BOARD | {"description": "The board that a visitor of the page sees first."},
         players=listed(TEXT, description="Who can play this game."),
     ),
     "Game": record(

@@ -2,7 +2,7 @@
 
 Everything is in one directory: the files of the page (`static`), those that answer in place of a server (`local`, whose
 `api.js` takes the place of the page's), the models of the estimator, `games.json` with what can be asked, and of each
-database the frames and an index that a browser can read. `SHA256SUMS` lists all of it.
+database the frames and an index that a browser can read; best moves are written anew. `SHA256SUMS` lists all of it.
 """
 
 import hashlib
@@ -22,20 +22,22 @@ from typing import Any
 import numpy as np
 
 import madn
-from madn.advisor import estimates_of
+from madn.advisor import Advisor, estimates_of
 from madn.board import Board
-from madn.database import Database, open_database
+from madn.database import BestMoveDatabase, Database, open_database
 from madn.drawing import layout
-from madn.errors import CorruptBlockError, InvalidNumberError, NoValuesError, OutputError
+from madn.errors import CorruptBlockError, InvalidNumberError, OutputError
 from madn.estimator import DATA, file_name
 from madn.players import PLAYERS, EstimatePlayer, Player, RulePlayer
-from madn.rules import HOUSE_RULES, Rules
+from madn.rules import HOUSE_RULES, ROLLS, Rules
 from madn.store.blocks import Encoding
 from madn.store.catalogue import read_catalogue
 from madn.store.records import SUMS, BlockTable
 from madn.store.workplace import check_room, workplace
-from madn.web.answers import encoded
+from madn.web.answers import ServedAdvisor, encoded
+from madn.web.best_moves import CODE, POSITION_BYTES, MovesFile, write_moves
 from madn.web.games import OFFERED, name_of
+from madn.web.opening import opening
 
 GAMES = "games.json"
 KIND = "madn web page"  # what games.json says it is
@@ -74,7 +76,8 @@ def export_page(
     """Write the page into a directory, which takes the place of an earlier export in one step.
 
     The games of the standard board that have an estimator are offered, and those of the `databases`, which are copied.
-    With `at`, an address, the frames of the one database stay where they are: there.
+    With `at`, an address, the frames of the one database stay where they are: there. Those of best moves cannot, since
+    a browser gets them in another form.
     """
     if at is not None and (len(databases) != 1 or not re.fullmatch(r"https?://[^\s\"'<>\\]+", at)):
         raise InvalidNumberError(f"at: an address like https://example.org/two/ for one database, not {at!r}")
@@ -82,19 +85,26 @@ def export_page(
         opened = {name: stack.enter_context(db) for name, db in _opened(databases).items()}
         files = _page_files()
         files |= {file_name(pieces): (DATA / file_name(pieces)).read_bytes() for pieces in _models()}
+        policies = {name: database for name, database in opened.items() if isinstance(database, BestMoveDatabase)}
+        if policies and at is not None:
+            raise InvalidNumberError("at: best moves are written anew for the page, so they cannot stay elsewhere")
         copies: dict[str, tuple[Path, str]] = {}
         for name, database in opened.items():
-            files |= _index(name, database, at)
-            if at is None:
-                copies |= {f"{name}-{file}": (database.path / file, sha) for file, sha in database.digests.items()}
+            if name not in policies:
+                files |= _value_index(name, database, at)
+                if at is None:
+                    copies |= {f"{name}-{file}": (database.path / file, sha) for file, sha in database.digests.items()}
         files[GAMES] = encoded(_games(opened))
         total = sum(map(len, files.values())) + sum(path.stat().st_size for path, _ in copies.values())
+        total += round(sum(map(len, policies.values())) * POSITION_BYTES)
         check_room([([directory], total)])
+
+        def telling(before: int, file: str) -> Callable[[int], None]:
+            return lambda positions: progress((before + positions * POSITION_BYTES) / total, file)
+
         with workplace(directory, check=check_replaceable) as work:
-            sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-            for name, content in files.items():
-                (work.part / name).write_bytes(content)
             done = 0
+            sums: dict[str, str] = {}
             for name, (path, expected) in copies.items():
                 sums[name] = _copied(path, work.part / name)
                 done += path.stat().st_size
@@ -103,6 +113,15 @@ def export_page(
                     raise CorruptBlockError(
                         f"{path}: SHA-256 mismatch: catalogue says {expected}, file has {sums[name]}"
                     )
+            for name, database in policies.items():
+                file = f"{name}-moves.madn"
+                moves = write_moves(database, work.part / file, telling(done, file))
+                done += round(len(database) * POSITION_BYTES)
+                sums[file] = moves.sha256
+                files |= _move_index(name, database, file, moves)
+            for name, content in files.items():
+                sums[name] = hashlib.sha256(content).hexdigest()
+                (work.part / name).write_bytes(content)
             (work.part / SUMS).write_text("".join(f"{sums[name]}  {name}\n" for name in sorted(sums)), encoding="ascii")
             count, size = len(sums) + 1, sum(entry.stat().st_size for entry in os.scandir(work.part))
             work.publish()
@@ -142,8 +161,6 @@ def _opened(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Database]:
                 database.close()
                 raise OutputError(f"{path}: {opened[name].path} has the same game")
             opened[name] = database
-            if database.values == "policy":
-                raise NoValuesError(f"{path}: this database stores best moves only; the page needs values")
     except BaseException:
         for database in opened.values():
             database.close()
@@ -191,7 +208,7 @@ def _game(rules: Rules, database: Database | None) -> dict[str, Any]:
     estimates = estimates_of(rules)
     win = None
     if database is not None and start in database:
-        win = database.win(start)
+        win = database.get_win(start)
     elif estimates is not None:
         win = float(estimates.engine.win(*start.masks))
     players = [name for name in PLAYERS if name != EstimatePlayer.name or estimates is not None]
@@ -199,7 +216,14 @@ def _game(rules: Rules, database: Database | None) -> dict[str, Any]:
     facts["estimated"] = estimates is not None
     facts["exact"] = database is not None and database.whole
     facts["boards"] = {"start": {"board": str(start), "win": win}}
-    return facts if database is None else {**facts, "database": f"{name_of(rules)}-index.json"}
+    facts["opening"] = str(opening(rules))
+    if database is not None:
+        return {**facts, "database": f"{name_of(rules)}-index.json"}
+    if rules == Rules() and estimates is not None:  # so that the first view of the page does without the model
+        with Advisor(rules, limit=0) as advisor:
+            advisor.databases = []  # the page has none of the user's
+            facts["first"] = json.loads(ServedAdvisor("", advisor, 1).position(str(opening(rules))).body)
+    return facts
 
 
 def _player(player: Player) -> dict[str, Any]:
@@ -209,20 +233,36 @@ def _player(player: Player) -> dict[str, Any]:
     return {**facts, "estimates": True} if isinstance(player, EstimatePlayer) else facts
 
 
-def _index(name: str, database: Database, at: str | None) -> dict[str, bytes]:
+def _value_index(name: str, database: Database, at: str | None) -> dict[str, bytes]:
     """The catalogue of a database as files that a browser can read."""
     catalogue, table = read_catalogue(database.path)
     files, encodings = list(database.digests), [stored.encoding for stored in catalogue.encodings]
     if [file.sha256 for file in catalogue.files] != list(database.digests.values()):
         raise CorruptBlockError(f"{database.path}: another database has taken its place")
-    rows = _rows(table, encodings)
+    stored = [
+        {"code": one.code, "bits": one.bits, "planes": one.planes, "zero": one.zero, "scale": one.scale}
+        for one in encodings
+    ]
+    names = [f"{at.rstrip('/')}/{file}" if at is not None else f"{name}-{file}" for file in files]
+    return _index(name, database, names, stored, _rows(table, encodings))
+
+
+def _move_index(name: str, database: Database, file: str, moves: MovesFile) -> dict[str, bytes]:
+    """The same for best moves that were written anew."""
+    rows = np.zeros(len(moves.blocks), ROWS)
+    first, count, offset, length, digest = zip(*moves.blocks, strict=True)
+    rows["first"], rows["count"], rows["offset"], rows["length"] = first, count, offset, length
+    rows["digest"] = _bytes_of(digest)
+    return _index(name, database, [file], [{"code": CODE, "moves": True, "planes": len(ROLLS)}], rows)
+
+
+def _index(
+    name: str, database: Database, files: list[str], encodings: list[dict[str, Any]], rows: np.ndarray[Any, Any]
+) -> dict[str, bytes]:
     facts = {
         "rules": asdict(database.rules),
-        "files": [f"{at.rstrip('/')}/{file}" if at is not None else f"{name}-{file}" for file in files],
-        "encodings": [
-            {"name": one.name, "code": one.code, "bits": one.bits, "zero": one.zero, "scale": one.scale}
-            for one in encodings
-        ],
+        "files": files,
+        "encodings": encodings,
         "tie": database.tie,
         "error": database.error,
         "index": f"{name}-index.bin",
@@ -238,8 +278,12 @@ def _rows(table: BlockTable, encodings: list[Encoding]) -> np.ndarray[Any, Any]:
     rows["first"], rows["count"], rows["file"] = table.first_id, table.count, table.file
     rows["offset"], rows["length"] = table.offset, table.length
     rows["encoding"] = [encodings.index(encoding) for encoding in table.encodings]
-    rows["digest"] = np.frombuffer(bytes.fromhex("".join(table.digest)), "V16")
+    rows["digest"] = _bytes_of(table.digest)
     return rows
+
+
+def _bytes_of(digests: Sequence[str]) -> np.ndarray[Any, Any]:
+    return np.frombuffer(bytes.fromhex("".join(digests)), "V16")
 
 
 def _copied(source: Path, target: Path) -> str:

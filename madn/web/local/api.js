@@ -2,13 +2,9 @@
 //
 // Numbers come from a database if the page has one for the game (games.json), from endgames that are solved here, or from
 // the estimator. Endgames are solved by a worker, one at a time; until one is, an estimate takes its place, and is not final.
+// The first view does without all this: games.json has its answer, and modules are loaded when they are needed.
 
-import { openDatabase } from "./database.js";
-import { Endgames, ERROR, MOST_POSITIONS, sizeOf, TIE, zonesOf } from "./endgames.js";
-import { Estimator, readModel } from "./estimator.js";
-import { choices, lot } from "./players.js";
 import { after, legalMoves, readBoard, ROLLS, rollsAgain, triesOf, winner, writeBoard, writeMove } from "./rules.js";
-import { pageSentences } from "./why.js";
 
 export const served = false; // by madn: there is no interface for programs
 
@@ -37,7 +33,11 @@ const once = (compute) => {
   }));
 };
 const facts = once(async () => (await fetched("games.json")).json());
-const model = (pieces) => once(async () => readModel(new Uint8Array(await (await fetched(`estimator-${pieces}.madn`)).arrayBuffer()), `estimator-${pieces}.madn`));
+const model = (pieces) => once(async () => {
+  const name = `estimator-${pieces}.madn`;
+  const { readModel } = await import("./estimator.js");
+  return readModel(new Uint8Array(await (await fetched(name)).arrayBuffer()), name);
+});
 const models = new Map();
 const modelOf = (pieces) => {
   if (!models.has(pieces)) models.set(pieces, model(pieces));
@@ -92,23 +92,31 @@ class Solver {
 
 const solver = new Solver();
 
-// Who answers for one game.
+// Who answers for one game. `parts` is the module endgames.js.
 class Advisor {
-  constructor(game) {
+  constructor(game, parts) {
     this.rules = game.rules;
-    this.endgames = new Endgames(game.rules);
+    this.parts = parts;
+    this.endgames = new parts.Endgames(game.rules);
     this.solving = new Map(); // zones: promise
     this.small = new Map(); // zones: whether they can be solved here
-    this.database = game.database && once(() => openDatabase(here(game.database)));
-    this.estimator = game.estimated && once(async () => new Estimator(await modelOf(game.rules.pieces), game.rules));
+    this.database = game.database && once(async () => (await import("./database.js")).openDatabase(here(game.database)));
+    this.estimator = game.estimated && once(async () => {
+      const { Estimator } = await import("./estimator.js");
+      return new Estimator(await modelOf(game.rules.pieces), game.rules);
+    });
   }
 
-  // { win(board), exact, source, error, tie, final } for a board and all that can come after it; null if nobody knows.
+  // { win(board), exact, source, error, tie, final } for a board and all that can come after it; null if nobody knows. For
+  // a database of best moves `movers` in place of `win`: the square of the piece that the best move of each roll moves.
   async values(board, deadline) {
     const database = this.database && (await this.database());
     if (database && (await database.row(database.ranking.rank(board))) !== null) {
-      return { win: (one) => database.win(one), exact: true, source: "database", error: database.error, tie: database.tie, final: true };
+      const known = { exact: true, source: "database", error: database.error, final: true };
+      if (database.onlyMoves) return { ...known, movers: await database.movers(board) };
+      return { ...known, win: (one) => database.win(one), tie: database.tie };
     }
+    const { zonesOf, ERROR, TIE } = this.parts;
     const zones = zonesOf(board, this.rules);
     const wait = this.estimator ? deadline - Date.now() : Infinity;
     if (this.solvable(zones) && !this.endgames.knows(zones) && (wait > 0 || !this.solving.size)) {
@@ -125,7 +133,7 @@ class Advisor {
 
   solvable(zones) {
     const key = zones.join();
-    if (!this.small.has(key)) this.small.set(key, sizeOf(zones, this.rules) <= MOST_POSITIONS);
+    if (!this.small.has(key)) this.small.set(key, this.parts.sizeOf(zones, this.rules) <= this.parts.MOST_POSITIONS);
     return this.small.get(key);
   }
 
@@ -158,20 +166,28 @@ class Advisor {
       const moves = await this.moves(board, roll, values);
       return { roll, win: moves[0].win, moves };
     }));
-    const win = await values.win(board);
+    const win = values.win ? await values.win(board) : null;
     return { board: text, win, winner: null, tries: triesOf(board, this.rules), exact, source, error, rolls, final };
   }
 
   // All legal moves, best first: of those within the tie of the largest value the one that starts on the highest square.
-  async moves(board, roll, { win, exact, tie }) {
+  // Where only best moves are stored, the others follow by descending start.
+  async moves(board, roll, { win, movers, exact, tie }) {
     const found = await Promise.all(legalMoves(board, roll, this.rules).map(async (move) => {
       const next = after(board, move, roll, this.rules);
       const over = winner(next, this.rules);
+      const { from, to, captures } = move;
+      const written = { move: writeMove(move), from, to, captures, win: null, exact: exact || over !== null, board: writeBoard(next) };
+      if (!win) return { ...written, loss: null };
       const value = over ? Number(over === "own") : await win(next);
       if (value === null) throw new Refused(404, "what comes after this position is not in the database");
-      const { from, to, captures } = move;
-      return { move: writeMove(move), from, to, captures, win: rollsAgain(roll) ? value : 1 - value, exact: exact || over !== null, board: writeBoard(next) };
+      return { ...written, win: rollsAgain(roll) ? value : 1 - value };
     }));
+    if (!win) {
+      const first = found.find((move) => found.length === 1 || move.from === movers[roll - 1]);
+      if (!first) throw new Error(`there is no best move for a ${roll}: the database is damaged`);
+      return [first, ...found.filter((move) => move !== first).reverse()];
+    }
     const most = Math.max(...found.map((move) => move.win));
     const best = found.findLast((move) => most - move.win <= tie);
     const others = found.filter((move) => move !== best).reverse().sort((a, b) => b.win - a.win);
@@ -181,11 +197,12 @@ class Advisor {
 
 export function source(found) {
   const { rules } = found;
-  const advisor = new Advisor(found);
+  const advised = once(async () => new Advisor(found, await import("./endgames.js")));
   const known = new Map(); // final answers
+  if (found.first) known.set(found.first.board, { ...found.first, final: true });
   const position = async (board, deadline = 0) => {
     if (known.has(board)) return known.get(board);
-    const answer = await advisor.position(board, deadline);
+    const answer = await (await advised()).position(board, deadline);
     if (known.size >= KEPT) known.clear();
     if (answer.final) known.set(board, answer);
     return answer;
@@ -209,6 +226,7 @@ export function source(found) {
     },
 
     async why(board, roll, chosen, how) {
+      const { pageSentences } = await import("./why.js");
       return pageSentences(await position(board), roll, rules, chosen, how);
     },
 
@@ -219,11 +237,13 @@ export function source(found) {
       const { exact, error } = answer;
       const chooser = (await facts()).players.find(({ name }) => name === player);
       if (!chooser) throw new Refused(400, `there is no player ${player}`);
+      const advisor = await advised();
       let chosen = moves[0];
       if (chooser.estimates && answer.exact) {
         const estimator = await advisor.estimator();
         [chosen] = await advisor.moves(readBoard(text), roll, { win: (board) => estimator.win(board), exact: false, tie: 0 });
       } else if (chooser.rules) {
+        const { choices, lot } = await import("./players.js");
         const board = readBoard(text);
         const left = choices(chooser, board, legalMoves(board, roll, rules), rules);
         chosen = left[Math.floor(lot(seed, `${text} ${roll}`) * left.length)];

@@ -3,8 +3,10 @@
 // `madn export-web` writes NAME-index.json and NAME-index.bin beside the frames: the catalogue without SQLite. A row of
 // the second has 44 bytes, little-endian: first ID (8), count (4), file (2), encoding (2), offset (8), length (4), digest (16).
 // The first has the first ID of every PAGE-th row, so that one block takes two requests, and later ones mostly one.
+// Best moves have frames of their own (madn/web/best_moves.py).
 
 import { CHOOSE, Ranking } from "./ranking.js";
+import { ROLLS } from "./rules.js";
 import { decompress } from "./zstd.js";
 
 const ROW = 44;
@@ -19,6 +21,7 @@ export class Database {
   constructor(facts, address) {
     Object.assign(this, facts); // rules, files, encodings, index, page, keys, rows, tie, error
     this.address = address;
+    this.onlyMoves = this.encodings.some(({ moves }) => moves); // no values
     this.ranking = new Ranking(this.rules);
     this.blocks = new Map(); // promises of decoded blocks, by first ID; those used last at the end
     this.pages = new Map();
@@ -26,11 +29,22 @@ export class Database {
 
   // The value of a board before the roll; null if it is not stored.
   async win(board) {
+    const found = await this.find(board);
+    return found && found.block[found.at];
+  }
+
+  // The square of the piece that the best move moves, for each roll; where that is forced it may be any, or undefined.
+  async movers(board) {
+    const { block, at } = await this.find(board);
+    return ROLLS.map((_, roll) => board.own[block[roll * (block.length / ROLLS.length) + at]]);
+  }
+
+  // The block of a board, and its place there; null if it is not stored.
+  async find(board) {
     const id = this.ranking.rank(board);
     const row = await this.row(id);
     if (row === null) return null;
-    const block = await kept(this.blocks, row.first, KEPT_BLOCKS, () => this.block(row));
-    return block[id - row.first];
+    return { block: await kept(this.blocks, row.first, KEPT_BLOCKS, () => this.block(row)), at: id - row.first };
   }
 
   // The row of the block that an ID is in; null if there is none.
@@ -55,14 +69,19 @@ export class Database {
       const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", frame));
       if (row.digest.some((byte, at) => byte !== digest[at])) throw damaged("SHA-256 mismatch");
     }
-    const width = Math.ceil(encoding.bits / 8);
-    const content = decompress(frame, new Uint8Array(HEADER + row.count * width));
+    const content = decompress(frame, new Uint8Array(HEADER + row.count * encoding.planes));
     const view = new DataView(content.buffer, content.byteOffset, HEADER);
     const found = [view.getUint32(0), view.getUint32(4, true), Number(view.getBigUint64(8, true)), view.getUint32(16, true)];
     const expected = [0x6d61646e, encoding.code, row.first, row.count];
     if (String(found) !== String(expected)) throw damaged(`block header is ${found}, expected ${expected}`);
+    const bytes = content.subarray(HEADER);
+    if (encoding.moves) {
+      if (bytes.some((piece) => piece >= this.rules.pieces)) throw damaged("there is no such piece");
+      return bytes;
+    }
     const profile = this.ranking.profileOf(row.first);
-    const words = joined(content.subarray(HEADER), row.count, width);
+    const width = Math.ceil(encoding.bits / 8); // proved bounds come after the values
+    const words = joined(bytes, row.count, width);
     addPredictions(words, this.rules.squares, profile.p1 - profile.f1, profile.p2 - profile.f2, row.first - profile.first);
     const wins = probabilities(words, encoding, width);
     if (wins.some((win) => !(win >= 0 && win <= 1))) throw damaged("a value is not a probability");
@@ -88,7 +107,9 @@ function kept(cache, key, most, compute) {
 
 // Bytes of a file. A host that ignores ranges sends the whole file.
 async function read(address, offset, length) {
-  const answer = await fetch(address, { headers: { range: `bytes=${offset}-${offset + length - 1}` } });
+  const answer = await fetch(address, { headers: { range: `bytes=${offset}-${offset + length - 1}` } }).catch((error) => {
+    throw new Damaged(`${address}: ${error.message}`);
+  });
   if (answer.status !== 206 && answer.status !== 200) throw new Damaged(`${address}: HTTP ${answer.status}`);
   let bytes = new Uint8Array(await answer.arrayBuffer());
   if (answer.status === 200) bytes = bytes.slice(offset, offset + length);
@@ -161,9 +182,9 @@ function addPredictions(words, squares, own, other, first) {
   }
 }
 
-function probabilities(words, { name, bits, zero, scale }, width) {
-  if (name === "float64") return new Float64Array(words.buffer);
-  const numbers = name === "fixed32" ? new Int32Array(words.buffer) : words;
+function probabilities(words, { bits, zero, scale }, width) {
+  if (bits === 64) return new Float64Array(words.buffer);
+  const numbers = bits === 32 ? new Int32Array(words.buffer) : words;
   const mask = width < 4 ? 2 ** (8 * width) - 1 : null;
   return Float64Array.from(numbers, (word) => zero + (mask === null ? word : word & mask) / scale);
 }

@@ -1,8 +1,9 @@
 // Every answer that the page shows comes through these functions, from the server that the page came from.
 //
 //   games()    -> [{name, rules}]: the games that can be chosen, the first by default; rules has all fields of madn.Rules
-//   game(name) -> what is known of one game: {name, version, rules, positions, exact, players: [name], boards}; `exact`
-//                 is false if some answers are estimates, `boards.start` is {board, win}
+//   game(name) -> what is known of one game: {name, version, rules, positions, exact, players: [name], boards, opening};
+//                 `exact` is false if some answers are estimates, `boards.start` is {board, win}, `opening` is the board that
+//                 a visitor sees first
 //   players()  -> [{name, description}]
 //   source(game) -> the questions to one game (what `game` gave), each of which gives a promise:
 //     layout()         -> {width, height, bottom: {path, box}, top: {path, box}}: the cell, [column, row], of every square

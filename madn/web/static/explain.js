@@ -3,12 +3,12 @@
 import { write } from "./position.js";
 import { language } from "./words.js";
 
-// Ask why the best move of a ply is best, compared with the one that was chosen; `show(text)` is called with the reasons
-// if `wanted()` still holds then. `found` is what judge.js says of the ply.
-export async function explain(table, { position, seat, roll }, found, show, wanted) {
+// Ask in what the best move of a ply differs from the one that was chosen, or from the second best if that is null or the
+// best itself; `show(text)` is called with the reasons if `wanted()` still holds then.
+export async function explain(table, { position, seat, roll }, chosen, show, wanted) {
   const shift = seat === "red" ? 0 : table.rules.squares / 2; // sentences have red's numbers, like everything on the page
   try {
-    const sentences = await table.source.why(write(position), roll, found.played?.move ?? null, { language: language(), shift });
+    const sentences = await table.source.why(write(position), roll, chosen, { language: language(), shift });
     if (wanted()) show(sentences.join(" "));
   } catch {
     // a reason is a gift: without one the numbers stand for themselves

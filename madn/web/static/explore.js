@@ -1,8 +1,8 @@
 // The view for any position: set it up, see what every move of every roll is worth.
 
-import { drawn, download, painted } from "./picture.js";
 import { smallDie } from "./dice.js";
-import { moveButtons } from "./moves.js";
+import { explain } from "./explain.js";
+import { moveButtons, part } from "./moves.js";
 import { after, Impossible, link, opponent, put, readSeats, startingPosition, winnerOf, write, writeSeats } from "./position.js";
 import { get, reasonOf } from "./table.js";
 import { chance, few, say } from "./words.js";
@@ -15,6 +15,7 @@ export class Explore {
     this.position = startingPosition(table.rules);
     this.selected = null; // the place of the piece that was taken
     this.facts = null;
+    this.reason = null; // {board, roll, move}: what is explained, the best move of a roll against this one
     const { rules } = table;
     get("notation").addEventListener("submit", (event) => {
       event.preventDefault();
@@ -160,7 +161,6 @@ export class Explore {
       await table.view.play(turn, move);
       if (table.user === this) this.go(after(position, move, roll, table.rules));
     };
-    const look = (move) => table.view.mark(turn, move);
     const listed = facts.tries > 1 ? [facts.rolls[0], facts.rolls[5]] : facts.rolls;
     get("rolls").replaceChildren(
       ...listed.map(({ roll, moves }) => {
@@ -177,10 +177,53 @@ export class Explore {
           words.textContent = text;
           row.append(words);
         } else row.append(smallDie(roll));
+        const look = (move) => {
+          table.view.mark(turn, move);
+          if (move && this.reason?.roll === roll) this.explain(roll, move.move);
+        };
         row.append(moveButtons(moves, { seat: turn, rules: table.rules, play: play(roll), look }));
+        if (moves.length > 1) row.append(...this.question(roll, row.getAttribute("aria-label")));
         return row;
       }),
     );
+    if (this.reason?.board === facts.board) this.explain(this.reason.roll, this.reason.move);
+    else this.reason = null;
+  }
+
+  // The button that asks why the best move of a roll is best, and the place for the answer.
+  question(roll, name) {
+    const button = part("ask", "?", "button");
+    button.type = "button";
+    button.title = say("askWhy");
+    button.setAttribute("aria-label", `${say("askWhy")} ${name}`);
+    button.setAttribute("aria-expanded", "false");
+    button.addEventListener("click", () => {
+      const shown = this.reason?.roll === roll;
+      this.reason = null;
+      this.showReason("");
+      if (!shown) this.explain(roll, null);
+    });
+    const answer = part("why", "", "p");
+    answer.setAttribute("aria-live", "polite");
+    return [button, answer];
+  }
+
+  // Say in what the best move of a roll differs from this one, or from the second best.
+  explain(roll, move) {
+    const { position, facts, table } = this;
+    const reason = { board: facts.board, roll, move };
+    this.reason = reason;
+    const still = () => this.reason === reason && this.facts === facts;
+    explain(table, { position, seat: position.turn, roll }, move, (text) => this.showReason(text), still);
+  }
+
+  // A reason stands below the moves of its roll; there is one at a time.
+  showReason(text) {
+    for (const row of get("rolls").querySelectorAll(".roll:has(.ask)")) {
+      const here = Number(row.dataset.roll) === this.reason?.roll;
+      row.querySelector(".why").textContent = here ? text : "";
+      row.querySelector(".ask").setAttribute("aria-expanded", String(here));
+    }
   }
 
   renderWin() {
@@ -213,12 +256,13 @@ export async function copyLink(table, address, word) {
 
 // Two buttons that save the board as a picture.
 export function pictures(table, svg, png) {
-  get(svg).addEventListener("click", () => download(drawn(get("board")), "madn.svg"));
-  get(png).addEventListener("click", async () => {
+  const save = (id, work) => get(id).addEventListener("click", async () => {
     try {
-      download(await painted(get("board")), "madn.png");
+      await work(await import("./picture.js"));
     } catch {
       table.message(say("noPicture"));
     }
   });
+  save(svg, ({ download, drawn }) => download(drawn(get("board")), "madn.svg"));
+  save(png, async ({ download, painted }) => download(await painted(get("board")), "madn.png"));
 }

@@ -1,12 +1,11 @@
 // A game: who plays, what was rolled and moved; and its two ways to be written, a link and a record.
 
 import {
-  after, captures, HOUSE_RULES, Impossible, opponent, read, readRules, readSeats, rulesText, SEATS, startingPosition,
-  winnerOf, write, writeSeat,
+  after, captures, HOUSE_RULES, Impossible, opponent, read, readRules, readSeats, rulesOfCode, rulesText, SEATS,
+  startingPosition, VERSION, winnerOf, write, writeSeat,
 } from "./position.js";
 
 export const PERSON = "human";
-const VERSION = "1"; // of links
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv"; // a ply each: eight times the roll, less one, and:
 const [BOX, PASS] = [6, 7]; // or which of the mover's pieces, by ascending square
 
@@ -97,14 +96,6 @@ export function moveOf(position, from, to, rules) {
   if (to === null) return { move: "pass", from, to, captures: false };
   const hit = captures(position, { to }, rules);
   return { move: `${from ?? "b"}${hit ? "x" : "-"}${to}`, from, to, captures: hit };
-}
-
-// The rules of a code, without reading the rest.
-export function rulesOfCode(code) {
-  const [version, rules] = code.split("~");
-  if (/^\d+$/.test(version) && Number(version) > Number(VERSION)) throw new Impossible("newerLink");
-  if (version !== VERSION || rules === undefined) throw new Impossible("brokenLink");
-  return readRules(rules);
 }
 
 // The game of a code.

@@ -2,16 +2,13 @@
 
 import * as api from "./api.js";
 import { Explore } from "./explore.js";
-import { rulesOfCode } from "./game.js";
-import { Play } from "./play.js";
-import { HOUSE_RULES, Impossible, link, read, readRules, readSeats, rulesText, startingPosition } from "./position.js";
+import { HOUSE_RULES, Impossible, link, read, readRules, readSeats, rulesOfCode, rulesText } from "./position.js";
 import * as storage from "./storage.js";
 import { get, reasonOf, Table } from "./table.js";
 import { language, say, switchLanguage, translate, whole } from "./words.js";
 
 const VIEWS = ["play", "explore", "review", "quiz"];
-// What a visitor sees first: positions in which every roll leaves a choice, by the number of pieces.
-const OPENING = { 2: ["12,29", "15,33"], 3: ["4,16,31", "8,20,35"], 4: ["5,17,33,41", "9,20,36"] };
+const MODULES = { play: () => import("./play.js"), review: () => import("./review.js"), quiz: () => import("./quiz.js") };
 
 // The rules that the address asks for; null if it does not say.
 function wantedRules(given) {
@@ -30,11 +27,6 @@ function wantedRules(given) {
 function gameText(rules) {
   const house = HOUSE_RULES.filter((rule) => rules[rule]).map((rule) => say(rule));
   return [say(rules.pieces === 1 ? "rulesOf1" : "rulesOf", rules), ...house].join(", ");
-}
-
-function openingPosition(rules) {
-  const sides = rules.squares === 40 ? OPENING[rules.pieces] : undefined;
-  return sides ? readSeats(...sides, "red", rules) : startingPosition(rules);
 }
 
 // The position of the address; null if it names none.
@@ -63,14 +55,12 @@ class Page {
     const source = api.source(this.facts);
     this.table = new Table(this.facts, source, await source.layout(), (view, what) => this.open(view, what));
     this.table.sourceOf = (rules) => this.sourceOf(rules);
-    this.views = {
-      explore: new Explore(this.table),
-      play: new Play(this.table, this.games, (rules) => this.choose(rules)),
-    };
+    this.table.games = this.games;
+    this.views = { explore: new Explore(this.table) };
     this.listen();
     this.describe();
     if (trouble) {
-      await this.enter("explore", openingPosition(this.table.rules));
+      await this.enter("explore", this.opening);
       this.table.fail(trouble);
     } else this.route();
     document.body.classList.add("ready");
@@ -84,15 +74,25 @@ class Page {
     try {
       const position = addressed(given, rules);
       if (given.has("game")) this.enter("review", { code: given.get("game"), at: Number(given.get("at")) || 0 });
+      else if (given.has("quiz")) this.enter("quiz", { position, roll: Number(given.get("roll")) });
       else if (position) this.enter("explore", position);
-      else if (given.has("quiz")) this.enter("quiz");
       else if (given.has("review")) this.enter("review", {});
-      else if (given.has("play") || this.views.play.game || this.views.play.kept()) this.enter("play", {});
-      else this.enter("explore", openingPosition(rules));
+      else if (given.has("play") || this.game) this.enter("play", {});
+      else this.enter("explore", this.opening);
     } catch (error) {
-      this.enter("explore", openingPosition(rules));
+      this.enter("explore", this.opening);
       this.table.fail(error);
     }
+  }
+
+  // What a visitor sees first.
+  get opening() {
+    return read(this.facts.opening, "red", this.table.rules);
+  }
+
+  // The game that is being played or can be continued, if there is one.
+  get game() {
+    return this.views.play?.game ?? storage.current(this.table.rules);
   }
 
   // Another view by the hand of the person, or by a button: one step back in the browser's history leads here again.
@@ -123,7 +123,7 @@ class Page {
   // A view; those that are not needed at once are loaded when they are.
   async viewOf(name) {
     if (!this.views[name]) {
-      const { View } = await (name === "review" ? import("./review.js") : import("./quiz.js"));
+      const { View } = await MODULES[name]();
       this.views[name] ??= new View(this.table);
     }
     return this.views[name];
@@ -145,17 +145,11 @@ class Page {
     }
     this.table.user = opened;
     document.body.dataset.view = view;
-    document.body.classList.toggle("playing", view === "play" && Boolean(this.views.play.game));
+    document.body.classList.toggle("playing", view === "play" && Boolean(opened.game));
     scrollTo(0, 0);
     get("panel").scrollTop = 0;
-    get("back").hidden = !this.views.play.game && !this.views.play.kept();
+    get("back").hidden = !this.game;
     return opened.enter(what);
-  }
-
-  // Another game: the page for it. A game that is being played stays in the storage.
-  choose(rules) {
-    if (this.games.some((game) => rulesText(game.rules) === rulesText(rules))) location.assign(`?play&rules=${rulesText(rules)}`);
-    else this.table.message(say("notOffered", { game: gameText(rules) }));
   }
 
   describe() {
@@ -192,7 +186,7 @@ class Page {
       translate(document);
       this.describe();
       this.table.message("");
-      this.views.play.build();
+      this.views.play?.build();
       this.table.user.enter(document.body.dataset.view === "explore" ? undefined : {});
     });
     for (const name of ["numbers", "sound"]) {

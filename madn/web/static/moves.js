@@ -25,11 +25,12 @@ export function part(name, text, tag = "span") {
 }
 
 // A list of buttons, one for each move of a seat. `look(move)` is called while one is pointed at, `look(null)` after.
-// Without hints neither the numbers nor the order tell which is best. `chosen` is marked.
-export function moveButtons(moves, { seat, rules, play, look, hints = true, chosen = null }) {
+// Without hints neither the numbers nor the order tell which is best; `sorted` says whether the best comes first. `chosen`
+// is marked.
+export function moveButtons(moves, { seat, rules, play, look, hints = true, sorted = hints, chosen = null }) {
   const list = document.createElement("ul");
   list.className = "moves";
-  const listed = hints ? moves : moves.toSorted((a, b) => (a.from ?? -1) - (b.from ?? -1));
+  const listed = sorted ? moves : moves.toSorted((a, b) => (a.from ?? -1) - (b.from ?? -1));
   const untold = moves.length > 1 && moves[0].win === null; // only which move is best is known
   for (const move of listed) {
     const button = document.createElement("button");
@@ -49,7 +50,8 @@ export function moveButtons(moves, { seat, rules, play, look, hints = true, chos
     if (chosen !== null && move.move === chosen) button.classList.add("chosen");
     button.setAttribute("aria-label", label);
     button.addEventListener("click", () => play(move));
-    for (const event of ["pointerenter", "focus"]) button.addEventListener(event, () => look(move));
+    button.addEventListener("focus", () => look(move));
+    button.addEventListener("pointerenter", ({ pointerType }) => pointerType === "mouse" && look(move)); // a finger only taps
     for (const event of ["pointerleave", "blur"]) button.addEventListener(event, () => look(null));
     const item = document.createElement("li");
     item.append(button);

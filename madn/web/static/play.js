@@ -18,9 +18,9 @@ const BEFORE = 450; // between the roll of a player of madn and its move
 const BEHIND = 350; // and after its move
 const GUARD = 600; // a click so soon after buttons have changed was meant for what was there before
 
-export class Play {
-  constructor(table, games, choose) {
-    Object.assign(this, { table, games, choose });
+export class View {
+  constructor(table) {
+    this.table = table;
     this.game = null;
     this.id = null;
     this.facts = new Map(); // what is known of the positions of the game
@@ -28,6 +28,7 @@ export class Play {
     this.from = null; // a position to begin from
     this.built = 0; // when the buttons at the end of a game appeared
     this.status = null;
+    this.unreadable = null; // the number of a kept game that cannot be read
     get("new").addEventListener("submit", (event) => {
       event.preventDefault();
       this.begin();
@@ -43,7 +44,7 @@ export class Play {
     get("analyse").addEventListener("click", () => table.open("explore", { position: this.game.position }));
     get("end").addEventListener("click", () => this.leave());
     get("opponents").addEventListener("change", () => this.describe());
-    for (const name of ["pieces", "house"]) get(name).addEventListener("change", () => this.choose(this.chosenRules()));
+    for (const name of ["pieces", "house"]) get(name).addEventListener("change", ({ target }) => this.choose(target.name));
     this.build();
   }
 
@@ -72,22 +73,26 @@ export class Play {
     get("opponents").replaceChildren(legend, ...players.map(card), character);
     if (!get("opponents").querySelector("input:checked")) get("opponents").querySelector("input").checked = true;
     this.describe();
-    const { rules } = table;
-    const pieces = [...new Set(this.games.filter((game) => game.rules.squares === rules.squares).map((game) => game.rules.pieces))];
+    const { rules, games } = table;
+    const pieces = [...new Set(games.filter((game) => game.rules.squares === rules.squares).map((game) => game.rules.pieces))];
     get("pieces").replaceChildren(...pieces.map((count) => new Option(count, count, false, count === rules.pieces)));
+    const offered = games.filter((game) => game.rules.squares === rules.squares && game.rules.pieces === rules.pieces);
+    const has = (wanted) => offered.some((game) => rulesText(game.rules) === rulesText(wanted));
+    const changes = HOUSE_RULES.filter((rule) => offered.some((game) => game.rules[rule] !== rules[rule]));
+    get("together").hidden = changes.every((rule) => has({ ...rules, [rule]: !rules[rule] }));
     get("house").replaceChildren(
       ...HOUSE_RULES.map((rule) => {
         const label = document.createElement("label");
         label.className = "check";
         const input = document.createElement("input");
         Object.assign(input, { type: "checkbox", name: rule, checked: rules[rule] });
-        input.disabled = !this.games.some((game) => game.rules[rule] !== rules[rule] && game.rules.pieces === rules.pieces);
+        input.disabled = !changes.includes(rule);
         label.append(input, say(rule));
         return label;
       }),
     );
-    get("variants").hidden = this.games.length < 2;
-    get("continue").hidden = !this.kept();
+    get("variants").hidden = games.length < 2;
+    get("continue").hidden = !this.kept;
   }
 
   // The one who is chosen, in a line.
@@ -96,14 +101,22 @@ export class Play {
     get("character").textContent = player === PERSON ? say("twoPeopleAbout") : characterOf(player, this.table.game.exact);
   }
 
-  chosenRules() {
+  // Another game was chosen: the page for it. Where not every combination of house rules is offered, it is the one that is
+  // most like what was chosen and has the rule that was `changed`. A game that is being played stays in the storage.
+  choose(changed) {
     const on = Object.fromEntries([...get("house").querySelectorAll("input")].map(({ name, checked }) => [name, checked]));
-    return { ...this.table.rules, pieces: Number(get("pieces").value), ...on };
+    const { rules, games } = this.table;
+    const wanted = { ...rules, pieces: Number(get("pieces").value), ...on };
+    const unlike = (game) => HOUSE_RULES.filter((rule) => game.rules[rule] !== wanted[rule]).length;
+    const offered = games.filter((game) => ["squares", "pieces", changed].every((name) => game.rules[name] === wanted[name]));
+    const [nearest] = offered.sort((a, b) => unlike(a) - unlike(b));
+    location.assign(`?play&rules=${rulesText(nearest.rules)}`);
   }
 
   // The game of the browser's storage that can be continued on this page.
-  kept() {
-    return storage.current(({ code }) => code.split("~")[1] === rulesText(this.table.rules));
+  get kept() {
+    const found = storage.current(this.table.rules);
+    return found?.id === this.unreadable ? null : found;
   }
 
   // Show the view; `from` is a position for a new game.
@@ -113,7 +126,7 @@ export class Play {
       this.from = from;
       get("from").value = "board";
     }
-    if (!this.game && !from && this.kept()) this.goOn();
+    if (!this.game && !from && this.kept) this.goOn();
     else if (this.game) this.next();
     else this.prepare();
   }
@@ -143,12 +156,12 @@ export class Play {
 
   // Go on with the game that the browser has kept.
   async goOn() {
-    const kept = this.kept();
+    const { kept } = this;
     if (!kept) return this.prepare();
     try {
       this.game = readCode(kept.code);
     } catch (error) {
-      storage.forget(kept.id);
+      this.unreadable = kept.id;
       this.table.fail(error);
       return this.prepare();
     }
@@ -246,7 +259,7 @@ export class Play {
       if (game.roll !== null) return this.rolled(turn);
       this.tell(game.twoPeople ? "theirRoll" : "yourRoll", { side: say(game.position.turn) });
       this.render();
-      if (table.user === this) get("roll").focus({ preventScroll: true });
+      this.focus(get("roll"));
     } catch (error) {
       if (turn === this.turn) table.fail(error);
     }
@@ -312,7 +325,7 @@ export class Play {
     if (more.length) {
       this.tell("yourMove", { roll });
       this.render();
-      this.focusMoves();
+      this.focus(get("choices").querySelector("button"));
       return;
     }
     this.tell(only.to === null ? "youPass" : "youMust", { roll, move: moveText(only, game.position.turn, game.rules) });
@@ -349,8 +362,9 @@ export class Play {
     this.render();
   }
 
-  focusMoves() {
-    if (this.table.user === this) get("choices").querySelector("button")?.focus({ preventScroll: true });
+  // What the person does next has the keyboard, unless that is with the tabs or the menu.
+  focus(element) {
+    if (this.table.user === this && !document.activeElement.closest("header")) element?.focus({ preventScroll: true });
   }
 
   tell(word, values = {}) {
@@ -386,11 +400,11 @@ export class Play {
 
   // Why the best of the moves that can be chosen is better than the next one.
   renderWhy(wanted) {
-    const { turn, game, moves, table } = this;
+    const { turn, game, table } = this;
     get("why").textContent = "";
     if (!wanted) return;
     const ply = { position: game.position, seat: game.position.turn, roll: game.roll };
-    explain(table, ply, { best: moves[0], played: moves[1] }, (text) => (get("why").textContent = text), () => turn === this.turn);
+    explain(table, ply, null, (text) => (get("why").textContent = text), () => turn === this.turn);
   }
 
   // What comes after a game.

@@ -32,6 +32,16 @@ export function readRules(text) {
   return { pieces: Number(pieces), squares: Number(squares), ...on };
 }
 
+// A whole game as a word (game.js writes and reads it) begins with the version of such words and the rules.
+export const VERSION = "1";
+
+export function rulesOfCode(code) {
+  const [version, rules] = code.split("~");
+  if (/^\d+$/.test(version) && Number(version) > Number(VERSION)) throw new Impossible("newerLink");
+  if (version !== VERSION || rules === undefined) throw new Impossible("brokenLink");
+  return readRules(rules);
+}
+
 export const opposite = (square, rules) => (square + rules.squares / 2) % rules.squares;
 export const boxed = (position, seat, rules) => rules.pieces - position[seat].length;
 export function startingPosition({ start_in_box: boxed }) {

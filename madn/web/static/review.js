@@ -186,7 +186,7 @@ export class View {
       lines.push(part(`grade ${grade(found.loss)}`, `${say(`grade.${grade(found.loss)}`)}: ${say("verdictBetter", values)}`, "p"));
     } else if (found.choice && found.loss === 0) lines.push(part("grade best", say("verdictBest"), "p"));
     box.replaceChildren(...lines);
-    if (found.choice) explain(table, ply, found, (sentences) => box.append(part("why", sentences, "p")), () => this.at === at && this.game === game);
+    if (found.choice) explain(table, ply, ply.move.move, (sentences) => box.append(part("why", sentences, "p")), () => this.at === at && this.game === game);
   }
 
   get marks() {

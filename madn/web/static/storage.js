@@ -1,6 +1,8 @@
 // What the browser keeps: settings, and games with the roll that has fallen. A browser may refuse, or be full: then the
 // page goes on without, and `trouble` says so.
 
+import { rulesText, VERSION } from "./position.js";
+
 const SETTINGS = "madn.settings";
 const GAMES = "madn.games";
 const TAB = "madn.tab"; // the game of this tab
@@ -39,10 +41,12 @@ export function games() {
   return Array.isArray(found) ? found.filter((game) => typeof game?.id === "string" && typeof game.code === "string") : [];
 }
 
-// The game that this tab goes on with: its own, or else the latest that is not over. With `code` of the address only such.
-export function current(fits = () => true) {
+// The game that this tab goes on with: its own, or else the latest that is not over; with `rules` only one of these. One
+// of a newer version stays where it is.
+export function current(rules = null) {
   const own = load(TAB, null, () => sessionStorage);
-  const open = games().filter((game) => !game.done && fits(game));
+  const begin = rules ? `${VERSION}~${rulesText(rules)}~` : `${VERSION}~`;
+  const open = games().filter((game) => !game.done && game.code.startsWith(begin));
   return open.find((game) => game.id === own) ?? open[0] ?? null;
 }
 
@@ -51,13 +55,5 @@ export function keep(game) {
   const list = [{ ...game, when: Date.now() }, ...others];
   while (list.length > MOST) list.splice(list.findLastIndex(({ done }, at) => done || at === list.length - 1), 1);
   save(TAB, game.id, () => sessionStorage);
-  let kept = save(GAMES, list);
-  while (!kept && list.length > 1) {
-    // full: the oldest make room
-    list.pop();
-    kept = save(GAMES, list);
-  }
-  return kept;
+  return save(GAMES, list); // if there is no room, the others stay
 }
-
-export const forget = (gone) => save(GAMES, games().filter(({ id }) => id !== gone));
