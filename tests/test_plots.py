@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import pytest
+from matplotlib.text import Text
 
 from madn.cli import main
-from madn.plots import FROM_A_DATABASE, PICTURES
+from madn.plots import FROM_A_DATABASE, PICTURES, draw
 from madn.plots.ludo import census_counts
+from madn.plots.style import SMALLEST, WIDTH
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -19,6 +21,16 @@ def test_every_picture_can_be_drawn_and_stays_the_same(name: str, tmp_path: Path
         assert main(["plot", name, "--out", str(second)]) == 0
         assert first.read_bytes() == second.read_bytes()
         assert len(first.read_bytes()) > 1000
+
+
+@pytest.mark.parametrize("name", ["cantstop-stop-3-3", "cantstop-stop-4-1", "positions", "pyramid", "pig"])
+def test_a_picture_can_be_read_in_a_column_of_text(name: str) -> None:
+    """The figures themselves, not files: as wide as the style says, and no letter smaller."""
+    figure = draw(name)
+    assert figure.get_size_inches()[0] <= WIDTH
+    texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text.get_text()]
+    assert texts
+    assert min(float(text.get_fontsize()) for text in texts) >= SMALLEST
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -14,7 +14,7 @@ from madn.plots import FROM_A_DATABASE, PICTURES
 @click.command()
 @click.argument("name", type=click.Choice(list(PICTURES)), metavar="NAME")
 @click.option("--out", type=click.Path(path_type=Path), help="File to write, .svg or .png.  [default: NAME.svg]")
-@click.option("--db", type=click.Path(), help="For ratios, averaged and values: the database to draw.")
+@click.option("--db", type=click.Path(), help="For ratios, averaged, values and cross-table: the database to draw.")
 @json_option
 def plot(name: str, out: Path | None, db: str | None, as_json: bool) -> None:
     """Draw a picture of the game or of a paper.

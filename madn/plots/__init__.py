@@ -2,13 +2,14 @@
 
 `PICTURES` names, for each picture, the module of this package that draws it and what it shows. Such a module has a
 function with the name of the picture (`_` for `-`) that returns a matplotlib `Figure` with labels and units. Those of
-`FROM_A_DATABASE` also take a database of German Ludo, whose game they then show.
+`FROM_A_DATABASE` also take a database of German Ludo, whose game they then show. All are drawn in one `STYLE`.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from madn.errors import ResourceError
+from madn.plots.style import STYLE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,11 +31,11 @@ PICTURES: dict[str, tuple[str, str]] = {
     "extremes": ("ludo", "the worst and the best positions for 1 to 4 pieces (Figure 5.2)"),
     "values": ("ludo", "how often each winning probability occurs"),
     "house-rules": ("ludo", "what house rules do to the two-piece game"),
-    "cross-table": ("ludo", "all players with rules against each other, 4 pieces"),
+    "cross-table": ("ludo", "all players against each other, `optimal` included"),
     "pyramid": ("pyramid", "turns the winner of the pyramid game needs, 2 to 12 tiers (Table 1 of Fujita's paper)"),
 }
 
-FROM_A_DATABASE = ("ratios", "averaged", "values")
+FROM_A_DATABASE = ("ratios", "averaged", "values", "cross-table")
 
 
 def draw(name: str, database: "Database | None" = None) -> "Figure":
@@ -44,9 +45,10 @@ def draw(name: str, database: "Database | None" = None) -> "Figure":
     if database is not None and name not in FROM_A_DATABASE:
         raise ValueError(f"{name!r} is not drawn from a database; {', '.join(FROM_A_DATABASE)} are")
     try:
-        import matplotlib  # noqa: F401
+        import matplotlib
     except ImportError:
         raise ResourceError("pictures need matplotlib: pip install matplotlib") from None
     picture = getattr(import_module(f"madn.plots.{PICTURES[name][0]}"), name.replace("-", "_"))
-    figure: Figure = picture() if database is None else picture(database)
+    with matplotlib.rc_context(STYLE):
+        figure: Figure = picture() if database is None else picture(database)
     return figure

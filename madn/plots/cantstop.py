@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from madn.games.cantstop import CantStop
 from madn.games.cantstop.first_turn import stored_turn
 from madn.games.cantstop.turns import Turn, Worth, estimates
+from madn.plots.style import SMALLEST, WIDTH
 
 NEVER, UNREACHABLE = 0, -1
+ACROSS = 3  # panels in a row
 
 
 def cantstop_newton() -> Figure:
     """The distance of the estimates from the first player's chance, iteration by iteration."""
     turn, first_player = stored_turn(CantStop(3, 3))
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4.4))
     axes = figure.add_subplot()
     for method, label, marker in (("plain", "Algorithm 2", "."), ("newton", "Newton", "o")):
         errors = [abs(x - first_player) for x, _ in estimates(turn, turn, method)]
@@ -41,21 +43,22 @@ def when_to_stop(game: CantStop) -> Figure:
     choices = [  # the first of two that mirror each other
         chosen for chosen in combinations(range(game.columns), 3) if chosen <= tuple(last - c for c in chosen[::-1])
     ]
-    across = 3 if len(choices) <= 6 else 5
-    down = -(-len(choices) // across)
-    figure = Figure(figsize=(2.3 * across + 0.9, 2.1 * down + 0.6), layout="constrained")
-    panels = figure.subplots(down, across, squeeze=False)
+    down = -(-len(choices) // ACROSS)
+    figure = Figure(figsize=(WIDTH, 2.3 * down + 1.3))
+    panels = figure.subplots(down, ACROSS, squeeze=False)
     most = max(game.lengths)
-    shades = ["#f2f2f2", "#b2182b", *[f"#{k:02x}{k:02x}f0" for k in np.linspace(60, 215, most).astype(int)]]
+    shades = ["#eeeeee", "#b2182b", *[f"#{k:02x}{k:02x}f4" for k in np.linspace(70, 225, most).astype(int)]]
     colours, norm = ListedColormap(shades), BoundaryNorm(np.arange(-1.5, most + 1), most + 2)
     for axes in panels.flat[len(choices) :]:
         axes.set_visible(False)
     for axes, columns in zip(panels.flat, choices, strict=False):
         table = _panel(axes, game, turn, worth, columns)
         image = axes.imshow(table, cmap=colours, norm=norm, origin="lower", aspect="auto")
-    bar = figure.colorbar(image, ax=panels, ticks=range(-1, most + 1), shrink=0.8)
-    bar.ax.set_yticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
-    bar.set_label("fewest steps in the third column to stop with")
+    bar = figure.colorbar(
+        image, ax=panels, ticks=range(-1, most + 1), location="bottom", aspect=40, shrink=0.9, pad=0.02
+    )
+    bar.ax.set_xticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
+    bar.set_label("fewest steps in the third column with which to stop")
     figure.suptitle(f"When to stop in the first turn of {game} Can't Stop")
     return figure
 
@@ -72,13 +75,16 @@ def _panel(axes: Axes, game: CantStop, turn: Turn, worth: Worth, columns: tuple[
     for y, x in np.ndindex(table.shape):
         stops = _stops(game, turn, worth, {across: x + 1, up: y + 1}, third)
         table[y, x] = UNREACHABLE if stops is None else stops[0] if stops else NEVER
-        text = "" if stops is None else _ranges(stops) or "-"
-        axes.text(x, y, text, ha="center", va="center", fontsize=6, color="white" if 0 <= table[y, x] <= 2 else "black")
-    axes.set_xticks(range(game.lengths[across]), [str(k + 1) for k in range(game.lengths[across])], fontsize=7)
-    axes.set_yticks(range(game.lengths[up]), [str(k + 1) for k in range(game.lengths[up])], fontsize=7)
-    axes.set_xlabel(f"steps in column {across + 2}", fontsize=7)
-    axes.set_ylabel(f"steps in column {up + 2}", fontsize=7)
-    axes.set_title(f"third: column {third + 2} ({game.lengths[third]} steps)", fontsize=8)
+        text = "" if stops is None else _ranges(stops, game.lengths[third]) or "–"
+        dark = NEVER <= table[y, x] <= 2
+        axes.text(x, y, text, ha="center", va="center", fontsize=SMALLEST, color="white" if dark else "black")
+    for set_ticks, set_label, column in (
+        (axes.set_xticks, axes.set_xlabel, across),
+        (axes.set_yticks, axes.set_ylabel, up),
+    ):
+        set_ticks(range(game.lengths[column]), [str(k + 1) for k in range(game.lengths[column])])
+        set_label(f"steps in column {column + 2}", fontsize=9)
+    axes.set_title(f"third: column {third + 2} ({game.lengths[third]} steps)", fontsize=9)
     return table
 
 
@@ -97,12 +103,18 @@ def _stops(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], thir
     return found if possible else None
 
 
-def _ranges(numbers: list[int]) -> str:
-    """Ascending numbers, written like 2-4,7."""
+def _ranges(numbers: list[int], last: int) -> str:
+    """Ascending numbers, written like 2,4+ if they go on to the last."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and parts[-1][-1] == number - 1:
             parts[-1].append(number)
         else:
             parts.append([number])
-    return ",".join(str(part[0]) if len(part) == 1 else f"{part[0]}-{part[-1]}" for part in parts)
+    return ",".join(_range(part[0], part[-1], last) for part in parts)
+
+
+def _range(first: int, end: int, last: int) -> str:
+    if end == last > first:
+        return f"{first}+"
+    return str(first) if first == end else f"{first}-{end}"

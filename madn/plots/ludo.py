@@ -11,23 +11,23 @@ from matplotlib.patches import Circle, FancyBboxPatch, Rectangle
 from numpy.typing import NDArray
 
 from madn.board import Board
-from madn.database import Database
+from madn.database import Database, open_database
 from madn.drawing import GROUND, PAPER, TRACK, idle_sides, layout, seats
 from madn.evaluate import Evaluation, evaluate
 from madn.match import simulate
-from madn.players import PLAYERS, RulePlayer
+from madn.players import PLAYERS, OptimalPlayer, RulePlayer
+from madn.plots.style import BLUE, GREEN, GREY, RED, WIDTH
 from madn.rules import HOUSE_RULES, Rules
 from madn.solver import make_plan, solve
 from madn.solver.census import PARTS
 from madn.startvalues import CHUNKS, Read, balanced, by_ratio, guessed, spread, sweeps
 
-BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#888888"  # of curves; the sides have those of drawing
 RATIO = "distance-to-finish ratio (1: won, -1: lost)"
 
 
 def positions() -> Figure:
     """Bars, on a logarithmic scale: how many positions there are for 1 to 6 pieces a side."""
-    figure = Figure(figsize=(6.5, 4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4.2))
     axes = figure.add_subplot()
     pieces = range(1, 7)
     counts = [Rules(pieces=number).positions for number in pieces]
@@ -61,16 +61,17 @@ def ratios(database: Database | None = None) -> Figure:
     """Figure 4.3: least, mean and largest winning probability by ratio, and how often a ratio occurs."""
     rules = database.rules if database is not None else Rules(pieces=2)
     found = spread(rules, database.win_many if database is not None else solved(2))
-    figure = Figure(figsize=(9, 4), layout="constrained")
-    left, right = figure.subplots(1, 2)
+    figure = Figure(figsize=(WIDTH, 7.5))
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     for wins, colour, name in ((found.most, BLUE, "largest"), (found.mean, GREEN, "mean"), (found.least, RED, "least")):
-        left.plot(found.ratio, 100 * wins, ".", ms=1.5, color=colour, label=name, rasterized=True)
-    left.set(ylabel="winning probability of the side to move (%)", title="(a) winning probability")
-    left.legend(markerscale=6, loc="upper left")
-    right.plot(found.ratio, found.count, ".", ms=1.5, color=GREY, rasterized=True)
-    right.set(yscale="log", ylabel="positions", title="(b) number of positions")
-    for axes in (left, right):
-        axes.set(xlabel=RATIO, xticks=[-1, -0.5, 0, 0.5, 1])
+        above.plot(found.ratio, 100 * wins, ".", ms=2, color=colour, label=name, rasterized=True)
+    above.set(ylabel="winning probability of the side to move (%)", title="(a) winning probability")
+    above.legend(markerscale=6, loc="upper left")
+    below.plot(found.ratio, found.count, ".", ms=2, color=GREY, rasterized=True)
+    below.set(yscale="log", ylabel="positions", title="(b) number of positions with this ratio")
+    below.set(xlabel=RATIO, xticks=[-1, -0.5, 0, 0.5, 1])
+    for axes in (above, below):
+        axes.grid()
     figure.suptitle(f"All open positions by distance-to-finish ratio, {_named(rules)}")
     return figure
 
@@ -78,26 +79,35 @@ def ratios(database: Database | None = None) -> Figure:
 def averaged(database: Database | None = None) -> Figure:
     """Figure 4.4: the mean winning probability by ratio, smoothed, with the polynomial of degree 5."""
     games = _games(database)
-    figure = Figure(figsize=(4.5 * len(games), 4), layout="constrained")
-    for axes, (rules, read) in zip(figure.subplots(1, len(games), sharey=True), games.items(), strict=True):
+    figure = Figure(figsize=(WIDTH, 5.6))
+    axes = figure.add_subplot()
+    x = np.linspace(-1, 1, 201)
+    for (rules, read), colour, marker in zip(games.items(), (GREEN, BLUE, RED), "s^o", strict=False):
         found = spread(rules, read)
         chunk = min(CHUNKS.get(rules.pieces, 20_000_000), rules.positions // 80)
         ratio, mean = found.averaged(chunk)
-        axes.plot(ratio, 100 * mean, "o", ms=3, color=BLUE, label=f"mean of about {chunk:,} positions")
-        x = np.linspace(-1, 1, 201)
+        axes.plot(
+            ratio,
+            100 * mean,
+            marker,
+            ms=4,
+            color=colour,
+            mfc="none",
+            label=f"{_named(rules)}, {chunk:,} positions a mark",
+        )
         fitted = np.polynomial.polynomial.polyval(x, found.polynomial())
-        axes.plot(x, 100 * fitted, "-", color=RED, lw=1, label="polynomial of degree 5")
-        axes.set(title=_named(rules), xlabel=RATIO)
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=8, loc="upper left")
-    figure.axes[0].set_ylabel("winning probability of the side to move (%)")
-    figure.suptitle("Winning probability by distance-to-finish ratio, averaged")
+        axes.plot(x, 100 * fitted, "-", color=colour, lw=1)
+    axes.plot([], [], "-", color="black", lw=1, label="polynomial of degree 5, fitted to all positions")
+    axes.set(xlabel=RATIO, ylabel="winning probability of the side to move (%)", xticks=[-1, -0.5, 0, 0.5, 1])
+    axes.grid()
+    axes.legend(loc="upper left")
+    axes.set_title("Winning probability by distance-to-finish ratio, averaged")
     return figure
 
 
 def convergence() -> Figure:
     """Figure 5.1: how many positions change in each sweep of the thesis' algorithm, from several start values."""
-    figure = Figure(figsize=(6.5, 4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4.2))
     axes = figure.add_subplot()
     one = spread(Rules(pieces=1), solved(1)).polynomial()
     rules = Rules(pieces=2, squares=20)
@@ -112,20 +122,20 @@ def convergence() -> Figure:
     axes.set_ylim(bottom=0)
     axes.set(xlabel="sweep of the thesis' algorithm", ylabel="positions that changed by more than 1e-6")
     axes.set_title(f"Convergence, 2 pieces a side on 20 squares ({rules.positions:,} positions)")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=8)
+    axes.grid()
+    axes.legend()
     return figure
 
 
 def extremes() -> Figure:
     """Figure 5.2: the position that is worst for the side to move, and the best, for 1 to 4 pieces."""
-    figure = Figure(figsize=(11, 6.2), layout="constrained")
-    rows = figure.subplots(2, 4)
-    for pieces, column in enumerate(rows.T, 1):
-        for axes, (board, win) in zip(column, _extreme_boards(pieces), strict=True):
+    figure = Figure(figsize=(WIDTH, 14.6))
+    for pieces, row in enumerate(figure.subplots(4, 2), 1):
+        for axes, name, (board, win) in zip(row, ("worst", "best"), _extreme_boards(pieces), strict=True):
             _draw_board(axes, board)
-            axes.set_title(f"{pieces} piece{'s' * (pieces > 1)}: {board}\nO to move wins {100 * win:.2f} %", fontsize=8)
-    figure.suptitle("Worst (above) and best (below) positions for the side to move, O")
+            title = f"{pieces} piece{'s' * (pieces > 1)}, {name}: {100 * win:.4f} %\n{board}"
+            axes.set_title(title, loc="center")
+    figure.suptitle("The worst and the best position for the side to move, red")
     return figure
 
 
@@ -162,12 +172,12 @@ def _draw_board(axes: Axes, board: Board) -> None:
         taken = [seat.side.path[square] for square in seat.squares] + list(seat.side.box[: seat.boxed])
         for x, y in taken:
             axes.add_patch(Circle((x, y), 0.32, fc=seat.colour.fill, ec=seat.colour.dark, lw=0.8))
-            axes.text(x, y, seat.colour.letter, ha="center", va="center", color="white", fontsize=6, weight="bold")
+            axes.text(x, y, seat.colour.letter, ha="center", va="center", color="white", fontsize=9, weight="bold")
 
 
 def values(database: Database | None = None) -> Figure:
     """How often each winning probability occurs, for one and two pieces and the game of a database."""
-    figure = Figure(figsize=(6.5, 4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 4.2))
     axes = figure.add_subplot()
     for (rules, read), colour in zip(_games(database).items(), (GREY, BLUE, RED), strict=False):
         counted = (
@@ -180,7 +190,7 @@ def values(database: Database | None = None) -> Figure:
     axes.set(xlabel="winning probability of the side to move (%)", ylabel="open positions (% in each step of 1 %)")
     axes.set_ylim(0, 1.3 * axes.get_ylim()[1])  # room for the legend
     axes.set_title("Winning probabilities of all open positions")
-    axes.legend(loc="upper left", fontsize=8)
+    axes.legend(loc="upper left")
     return figure
 
 
@@ -213,19 +223,25 @@ def _count(rules: Rules, read: Read) -> list[int]:
 GAMES = 10_000  # of each pairing in the cross table: a standard error of half a per cent
 
 
-@cache
-def _matches() -> tuple[list[str], NDArray[np.float64]]:
-    """The names of the players with rules, and how often each, moving first, wins against each, in per cent."""
-    players = [player for player in PLAYERS.values() if isinstance(player, RulePlayer)]
-    table = [[100 * simulate(a, b, Board.start(), GAMES, seed=1).first_wins for b in players] for a in players]
+def _matches(database: Database) -> tuple[list[str], NDArray[np.float64]]:
+    """`optimal` and the players with rules, and how often each, moving first, wins against each, in per cent."""
+    players = [OptimalPlayer(database), *(player for player in PLAYERS.values() if isinstance(player, RulePlayer))]
+    start = Board.start(database.rules)
+    table = [[100 * simulate(a, b, start, GAMES, seed=1).first_wins for b in players] for a in players]
     return [player.name for player in players], np.array(table)
+
+
+@cache
+def _embedded_matches() -> tuple[list[str], NDArray[np.float64]]:
+    with open_database() as database:
+        return _matches(database)
 
 
 def house_rules() -> Figure:
     """Two pieces, every combination of house rules: what the first move is worth, and what two players lose."""
     games = [Rules(2, **dict(zip(HOUSE_RULES, on, strict=True))) for on in product((False, True), repeat=4)]
     names = [str(game).removeprefix("2 pieces, 40 squares").removeprefix(", ") or "printed rules" for game in games]
-    figure = Figure(figsize=(9.5, 5), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 5.2))
     left, right = figure.subplots(1, 2, sharey=True)
     places = range(len(games))
     left.plot([100 * _start_wins(game)[0] for game in games], places, "o", color=RED)
@@ -238,7 +254,7 @@ def house_rules() -> Figure:
     left.set_yticks(places, names)
     left.set_ylim(len(games) - 0.4, -1.3)
     for axes in (left, right):
-        axes.grid(alpha=0.3)
+        axes.grid()
     figure.suptitle("House rules, 2 pieces a side")
     return figure
 
@@ -256,17 +272,18 @@ def _evaluated(rules: Rules, name: str) -> Evaluation:
     return evaluate(rules, PLAYERS[name] if name else None, None, tolerance=1e-6)
 
 
-def cross_table() -> Figure:
-    """All players with rules against each other, four pieces, as a heat map."""
-    names, table = _matches()
-    figure = Figure(figsize=(7, 5.6), layout="constrained")
+def cross_table(database: Database | None = None) -> Figure:
+    """All players against each other as a heat map: two pieces, or the game of a database."""
+    names, table = _embedded_matches() if database is None else _matches(database)
+    rules = Rules(pieces=2) if database is None else database.rules
+    figure = Figure(figsize=(WIDTH, 6.6))
     axes = figure.add_subplot()
     image = axes.imshow(table, cmap="RdGy_r", vmin=10, vmax=90)
     for (i, j), win in np.ndenumerate(table):
         axes.text(j, i, f"{win:.0f}", ha="center", va="center", color="white" if abs(win - 50) > 21 else "black")
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
+    axes.set_xticks(range(len(names)), names, rotation=40, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(names)), names)
     axes.set(xlabel="second player", ylabel="first player")
-    axes.set_title(f"4 pieces a side: how often the first player wins, {GAMES:,} games each")
-    figure.colorbar(image, label="games won by the first player (%)")
+    axes.set_title(f"{_named(rules)}: how often the first player wins, {GAMES:,} games each")
+    figure.colorbar(image, label="games won by the first player (%)", shrink=0.8)
     return figure

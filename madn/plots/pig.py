@@ -10,6 +10,7 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection  # type: ignore[import-u
 from numpy.typing import NDArray
 
 from madn.games.pig import WUBBEL, Pig, Solution, Variant, solve
+from madn.plots.style import WIDTH
 
 ROLL, HOLD = "#c3ccd6", "#1d2733"
 
@@ -18,7 +19,7 @@ def regions(variant: Variant, others: tuple[int, ...], title: str) -> Figure:
     """Four panels, one for each score of the other player: own score to the right, turn score upwards."""
     game = Pig(variant=variant)
     strategy = solve(game).strategy
-    figure = Figure(figsize=(8, 7.4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 7))
     figure.suptitle(f"{title}: the optimal action")
     panels = figure.subplots(2, 2, sharex=True, sharey=True).flat
     for axes, other in zip(panels, others, strict=True):
@@ -26,11 +27,11 @@ def regions(variant: Variant, others: tuple[int, ...], title: str) -> Figure:
         for own in range(game.target):
             image[1 : game.target - own, own] = strategy.decisions(own, other)[1:]
         axes.imshow(image, cmap=ListedColormap([ROLL, HOLD]), vmin=0, vmax=1, origin="lower", interpolation="nearest")
-        axes.set_title(f"the other player has {other}", fontsize=10)
+        axes.set_title(f"the other player has {other}")
         axes.set(xlabel="own score (points)", ylabel="turn score (points)")
         axes.label_outer()
     keys = [Patch(color=ROLL, label="roll"), Patch(color=HOLD, label="hold")]
-    figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False)
+    figure.legend(handles=keys, loc="outside lower center", ncols=2)
     return figure
 
 
@@ -43,7 +44,7 @@ def wubbel() -> Figure:
     """The surface between rolling and holding, coloured by the winning probability of the player who has the die."""
     solution = solve(WUBBEL)
     faces, wins = surface(solution)
-    figure = Figure(figsize=(8, 6.4), layout="constrained")
+    figure = Figure(figsize=(WIDTH, 6))
     axes = figure.add_subplot(projection="3d")
     shades = Normalize(0, 1)
     bodies = Poly3DCollection(faces, cmap="viridis", norm=shades, linewidths=0.15, edgecolors="#00000040")
