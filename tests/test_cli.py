@@ -447,7 +447,7 @@ def test_starting_imports_nothing_heavy() -> None:
 BAD_INPUT = [
     "solve --pieces 0",
     "solve --pieces 9",
-    "solve --pieces 5",
+    "solve --pieces 7",
     "solve --pieces two",
     "solve --pieces 1 --squares 9",
     "solve --pieces 1 --squares 6",

@@ -15,7 +15,7 @@ import madn
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "madn"
 INSTALLED = Path(madn.__file__).resolve().parent
-PROGRAMS = ["tools/install", "tools/run", "tools/test", ".ci/run"]
+PROGRAMS = ["tools/install", "tools/run", "tools/test", "tools/docs", ".ci/run"]
 
 installed_only = pytest.mark.skipif(SOURCES == INSTALLED, reason="madn is not installed")
 
