@@ -93,5 +93,13 @@ class MissingExtraError(MadnError, ImportError):
     """A package that is not installed is needed for this; the message says which extra of madn brings it."""
 
 
+class OtherProcessError(MadnError):
+    """Another process of a cluster says what is wrong; `status` is what this one ends with."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__("another process of the cluster says why")
+        self.status = status
+
+
 class MadnWarning(UserWarning):
     """Something is wrong that an answer does not depend on: a cache that cannot be written, say."""

@@ -156,7 +156,7 @@ cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0,
                 both = chunk.facing[lane] & t.col_masks[b]
                 most = put(pairs + 2 * b, -right[b], both, most)
                 most = put(pairs + 2 * b + 1, -left[b], both, most)
-    if t.mirrored:                    # the rows' own class has just been copied, by this chunk or another
+    if t.mirrored and not t.late:     # the rows' own class has just been copied, by this chunk or another
         for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
             h = t.boxed_state[i]
             if h < t.col_class[chunk.strip + 1] or chunk.strip < t.capture_class[i]:
@@ -194,3 +194,70 @@ cdef void restore_after_capture(const Tables* t, int strip, const value_t* L, co
                     pairs = <value_t*>t.after_capture + pairs_of(t, i, own) + 2 * <int64_t>a
                     pairs[0] = left[b]
                     pairs[1] = right[b]
+
+
+cdef void note_boxed(const Tables* t, const Chunk* chunk, int g, int c0, const value_t* L, const value_t* R,
+                     const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
+    """Note how much the columns of group g with a boxed piece, from c0 on, have changed: the next sweep reads them."""
+    cdef int lane, i, h
+    cdef uint32_t both
+    cdef value_t change, most = 0
+    cdef int64_t ring
+    for i in range(t.boxed_group[g], t.boxed_group[g + 1]):
+        h = t.boxed_state[i]
+        if h < c0:
+            continue
+        both = overlaps(chunk.facing, t.col_masks[h])
+        ring = <int64_t>t.slot[h] * LANES
+        for lane in range(chunk.rows):
+            if both >> lane & 1:
+                continue
+            change = -ring_r[ring + lane] - L[t.start_l[chunk.row + lane] + h]
+            most = max(most, change if change > 0 else -change)
+            change = -ring_l[ring + lane] - R[t.start_r[chunk.row + lane] + h]
+            most = max(most, change if change > 0 else -change)
+    found.after_capture = max(found.after_capture, <double>most)
+
+
+cdef void place_row(const Tables* t, int strip, int a, int first, int end, const value_t* left, const value_t* right,
+                    value_t* L, value_t* R) noexcept nogil:
+    """Fill the slots of row a whose captures lead to the columns boxed_state[first..end-1], which have these values.
+
+    In a mirrored component they are also what the column player's captures lead to, exchanged.
+    """
+    cdef int i, h, b, square, lowest = t.first_column
+    cdef bint kept = t.mirrored and t.first_column <= a < t.end_column
+    cdef int own = group_of(t, a, t.groups - 1) if kept else 0
+    cdef uint64_t rest
+    cdef value_t* pair
+    if t.mirrored:
+        lowest = max(lowest, t.col_class[strip])
+    for i in range(first, end):
+        h = t.boxed_state[i]
+        rest = t.row_facing[a] & ~t.col_masks[h]
+        while rest:
+            square = madn_lowest(rest)
+            rest &= rest - 1
+            b = t.boxed_with[i * t.squares + square]
+            if lowest <= b < t.end_column:
+                L[t.start_l[a] + b] = left[i - first]
+                R[t.start_r[a] + b] = right[i - first]
+        if kept and h >= t.col_class[strip + 1] and strip >= t.capture_class[i]:
+            pair = <value_t*>t.after_capture + pairs_of(t, i, own) + 2 * <int64_t>a
+            pair[0] = left[i - first]
+            pair[1] = right[i - first]
+
+
+cdef void keep_row(const Tables* t, int strip, int a, const value_t* L, const value_t* R) noexcept nogil:
+    """Copy what captures lead to of row a, if that has a boxed piece: the columns before those computed here."""
+    cdef int b, g, first = t.first_column, h = t.row_boxed[a]
+    cdef value_t* pairs
+    if h < 0:
+        return
+    if t.mirrored:
+        first = max(first, t.col_class[strip])
+    for g in range(t.first_group):
+        pairs = <value_t*>t.after_capture + pairs_of(t, h, g)
+        for b in range(max(first, t.col_class[t.group_class[g]]), t.col_class[t.group_class[g + 1]]):
+            pairs[2 * b] = -R[t.start_r[a] + b]
+            pairs[2 * b + 1] = -L[t.start_l[a] + b]

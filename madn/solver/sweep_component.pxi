@@ -40,6 +40,8 @@ cdef class Sweeper:
         both = [(len(checked(left, L)), len(checked(right, L))) for left, right in row_exits]
         tables.check((len(L), len(checked(R, L))), both, sizes(column_exits, L))
         t.mirrored, t.refill, t.must_capture = tables.mirrored, tables.refill, tables.must_capture
+        t.late, t.first_group, t.end_group = tables.late, tables.first_group, tables.end_group
+        t.first_column, t.end_column = tables.first_column, tables.end_column
         t.row_lands, t.col_lands = uint64(tables.row_lands), uint64(tables.col_lands)
         t.pieces, t.squares, t.ring, t.widest = tables.pieces, tables.squares, tables.ring, tables.widest
         t.strips, t.groups, t.kinds_of_turns = tables.strips, tables.groups, tables.turns
@@ -77,7 +79,7 @@ cdef class Sweeper:
         self.moved = np.zeros((int(self.counts.sum()), t.groups))
         self.pending = np.full(self.moved.shape, np.inf)
         self.largest_strip = int(np.diff(tables.row_class[:t.strips + 1]).max())
-        self.columns = tables.columns
+        self.columns = tables.end_column - tables.first_column
         self.in_order = np.arange(self.largest_strip, dtype=np.int32)
 
     def set_column_exits(self, column_exits, int first_row):
@@ -99,6 +101,44 @@ cdef class Sweeper:
         else:
             restore_strip[int32_t](self, strip, self.L, self.R)
 
+    def place_captures(self, int strip, int first, int end, left, right, int threads):
+        """Let the captures of the rows of a strip lead to new values of the boxed columns number first..end-1.
+
+        `left` and `right` have their values, row after row, with the row player and the column player to move.
+        """
+        cdef Tables* t = &self.t
+        self.check_late(strip, strip + 1)
+        if not 0 <= first <= end <= t.boxed_group[t.groups]:
+            raise ValueError(f"boxed columns {first} to {end} of {t.boxed_group[t.groups]}")
+        for values in (left, right):
+            if not isinstance(values, np.ndarray) or values.dtype != self.L.dtype or values.ndim != 1 \
+                    or len(values) != (t.row_class[strip + 1] - t.row_class[strip]) * (end - first):
+                raise ValueError(f"not the values of {end - first} columns for each row of strip {strip}")
+        threads = checked_threads(threads)
+        if len(left) == 0:
+            return
+        if self.wide:
+            place_strip[double](self, strip, first, end, left, right, self.L, self.R, threads)
+        else:
+            place_strip[int32_t](self, strip, first, end, left, right, self.L, self.R, threads)
+
+    def keep_edge(self, int first, int end, int threads):
+        """Copy what captures lead to of strips first..end-1, in the columns before those computed here."""
+        self.check_late(first, end)
+        threads = checked_threads(threads)
+        if self.wide:
+            keep_strips[double](self, first, end, self.L, self.R, threads)
+        else:
+            keep_strips[int32_t](self, first, end, self.L, self.R, threads)
+
+    cdef int check_late(self, int first, int end) except -1:
+        """Raise ValueError unless strips first..end-1 are kept here, of a component that is cut into panels."""
+        if not self.t.late or not 0 <= first < end <= self.t.strips:
+            raise ValueError(f"strips {first} to {end} of {self.t.strips}, or captures are not late")
+        if self.t.mirrored and self.t.row_class[end] > self.t.end_column:
+            raise ValueError(f"strip {end - 1} has no columns here")
+        return 0
+
     def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double rounding=0.0):
         """Pass over strips first..end-1 and return what was found, in stored units.
 
@@ -108,6 +148,8 @@ cdef class Sweeper:
         """
         if not 0 <= first < end <= self.t.strips:
             raise ValueError(f"strips {first} to {end} of {self.t.strips}")
+        if self.t.late:
+            self.check_late(first, end)
         threads = checked_threads(threads)
         rows = range(self.t.row_class[first], self.t.row_class[end])
         self.tables.check_columns(rows, self.t.exit_row, sizes(self.column_exits, self.L))
@@ -175,6 +217,24 @@ cdef restore_strip(Sweeper c, int strip, value_t[::1] L, value_t[::1] R):
         for g in range(t.groups):
             old_row_captures(t, first, rows, g, t.col_class[strip] if t.mirrored else 0, &L[0], &R[0])
         restore_after_capture(t, strip, &L[0], &R[0])
+
+
+cdef place_strip(Sweeper c, int strip, int first, int end, const value_t[::1] left, const value_t[::1] right,
+                 value_t[::1] L, value_t[::1] R, int threads):
+    cdef Tables* t = &c.t
+    cdef int a, row = t.row_class[strip]
+    for a in prange(row, t.row_class[strip + 1], nogil=True, num_threads=threads, schedule="static"):
+        place_row(t, strip, a, first, end, &left[<int64_t>(a - row) * (end - first)],
+                  &right[<int64_t>(a - row) * (end - first)], &L[0], &R[0])
+
+
+cdef keep_strips(Sweeper c, int first, int end, value_t[::1] L, value_t[::1] R, int threads):
+    cdef Tables* t = &c.t
+    cdef int a, strip
+    for strip in range(first, end):
+        for a in prange(t.row_class[strip], t.row_class[strip + 1], nogil=True, num_threads=threads,
+                        schedule="static"):
+            keep_row(t, strip, a, &L[0], &R[0])
 
 
 def parts_in_order(counts, int workers, int together):

@@ -71,8 +71,11 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
         examine(t, chunk, c0, c1, sums, ring_l, ring_r, walk.found)
     else:
         solve_pair(t, chunk, c0, c1, sums, ring_l, ring_r, job.rounding)
+        if t.late:
+            note_boxed(t, chunk, g, c0, L, R, ring_l, ring_r, walk.found)
         write_back(t, chunk, c0, c1, L, R, ring_l, ring_r, walk.found)
-        row_captures(t, chunk, g, c0, L, R, ring_l, ring_r)
+        if not t.late:
+            row_captures(t, chunk, g, c0, L, R, ring_l, ring_r)
         keep_after_capture(t, chunk, g, c0, c1, L, R, ring_l, ring_r, walk.found)
         job.moved[g] = walk.found.change
     walk.have = c1
@@ -83,6 +86,8 @@ cdef void set_aside(const Tables* t, const Job* job, value_t* aside_l, value_t* 
     """Note the captures inside the rows' own class while the strip is still as the last sweep left it."""
     cdef Chunk chunk
     cdef int c0 = t.col_class[job.strip], c1 = t.col_class[job.strip + 1]
+    if c0 < t.first_column or c1 > t.end_column:      # another process computes it
+        return
     describe(t, job.strip, job.row, job.rows, &chunk)
     column_captures(t, &chunk, group_of(t, c0, t.groups - 1), c0, c1, aside_l, aside_r, in_order - c0)
 
@@ -163,6 +168,7 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
         walks[k].have = walks[k].exits = 0
     while t.group_class[start + 1] <= lowest:
         start += 1
+    start = max(start, t.first_group)
     if t.mirrored and part == 0:
         if before >= 0:
             wait_for(&wave.through[before], wave.need[start])
@@ -172,7 +178,7 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
         counter_set(&wave.ready[here], 1)
     elif t.mirrored:
         wait_for(&wave.ready[here], 1)
-    for g in range(start, t.groups):
+    for g in range(start, t.end_group):
         if before >= 0:
             wait_for(&wave.through[before], wave.need[g])
         if sweeping and jobs[0].skip_below > 0:      # else nothing is left alone

@@ -7,7 +7,7 @@ them; `SweepTables.check` makes sure that no number in them leads out of an arra
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from types import SimpleNamespace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,14 @@ Weights: TypeAlias = NDArray[np.float64]
 TYPES: dict[Any, Any] = {Int8: np.int8, Int32: np.int32, Int64: np.int64, Mask: np.uint64, Weights: np.float64}
 
 
+class Panel(NamedTuple):
+    """The classes first..end-1 of columns, which one process of a cluster computes; it keeps those from `edge` on."""
+
+    edge: int
+    first: int
+    end: int
+
+
 @dataclass(frozen=True)
 class SweepTables:
     """What a component is made of, as arrays; each has LANES entries more than it is said to have."""
@@ -38,6 +46,7 @@ class SweepTables:
     squares: int
     mirrored: bool  # both sides are the same: only columns of the row's class or later are kept
     must_capture: bool  # options that capture come first: `row_lands` and `col_lands` say where options land
+    late: bool  # what the row player's captures lead to is as the last sweep left it, and brought from outside
     refill: bool  # before an examination the matrices come without the slots of captures: fill them
     ring: int  # columns, and states of exits, that a chunk keeps at hand
     widest: int  # columns of the largest group, rounded up
@@ -48,6 +57,10 @@ class SweepTables:
     captures: int  # values of `after_capture`
     turns: int  # kinds of turns of the columns
     exits: int  # finish zones that the column player can move to
+    first_group: int  # the groups that are computed here ...
+    end_group: int
+    first_column: int  # ... and the columns that are kept here
+    end_column: int
     row_class: Int32  # first row of strip i
     col_class: Int32  # first column of class j
     group_class: Int32  # first class of group g
@@ -97,6 +110,7 @@ class SweepTables:
         refill: bool,
         whole: bool = False,
         captures: tuple[Int64, int] | None = None,
+        panel: Panel | None = None,
     ) -> "SweepTables":
         """The tables of a pair of sides.
 
@@ -104,10 +118,13 @@ class SweepTables:
         components that moves of the row player lead to, and `column_exits` of the column player, in both alike. With
         `whole` matrices every column is kept, also of like sides. `captures` are the places, by row and group of
         columns, in an array of what captures lead to, and how many values that has; by default row follows row. Columns
-        that a row is not kept for have a place too, any one.
+        that a row is not kept for have a place too, any one. With a `panel` only its columns are computed, and `start`,
+        `row_exits` and `captures` are for those that it keeps.
         """
         S, mirrored = rows.rules.squares, rows.finish == columns.finish and not whole
-        groups = column_groups(columns)
+        edge, *computed = panel or Panel(0, 0, len(columns.class_start) - 1)
+        groups = column_groups(columns, panel or ())
+        first_group, end_group = np.searchsorted(groups, computed).tolist()
         of_exits = exit_classes(columns)
         windows = [ring_size(starts, groups) for starts in (columns.class_start, *of_exits)]
         ring, slots = sum(windows), ring_slots(columns, windows)
@@ -120,12 +137,13 @@ class SweepTables:
             lengths = columns.size - columns.class_start[earliest].astype(np.int64)
             begins = np.cumsum(lengths)[:, None] - columns.size
             captures = np.where(earliest[:, None] < groups[1:], begins, -starts[:-1]), 2 * int(lengths.sum())
-        later = np.searchsorted(groups, groups[1:] + S + 1)
+        later = np.searchsorted(groups, groups[1:] + (S + 1 if panel is None else 0))
         return cls(
             pieces=rows.rules.pieces,
             squares=S,
             mirrored=mirrored,
             must_capture=rows.rules.must_capture,
+            late=panel is not None,
             refill=refill,
             ring=ring,
             widest=int(np.diff(starts).max()) + LANES,
@@ -136,6 +154,10 @@ class SweepTables:
             captures=captures[1],
             turns=len(columns.moves.turns),
             exits=len(column_exits),
+            first_group=first_group,
+            end_group=end_group,
+            first_column=int(columns.class_start[edge]),
+            end_column=int(columns.class_start[computed[1]]),
             row_class=padded(rows.class_start, np.int32),
             col_class=padded(columns.class_start, np.int32),
             group_class=padded(groups, np.int32),
@@ -229,18 +251,31 @@ class SweepTables:
         for states in t.exit_class.reshape(self.exits, classes + 1):
             if (np.diff(states) < 0).any() or states[0] < 0 or states[-1] > len(t.exit_start):
                 raise ValueError("exit_class does not ascend within the states of its exit")
+        self._check_kept(t)
         lowest = t.col_class[t.row_pips].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
-        from_column = np.repeat(lowest, np.diff(t.row_first))
+        lowest = lowest.clip(self.first_column, self.end_column)
+        computed = t.col_class[t.group_class[self.first_group]]
+        from_column = np.repeat(lowest.clip(computed), np.diff(t.row_first))
         for name, size in zip(("start_l", "start_r"), matrices, strict=True):
-            for first in (lowest, k):
+            for first in (lowest, self.end_column):
                 check_range(name, getattr(t, name) + first, 0, size - LANES)
         sixes = np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], n), t.row_count)
         for kind, sizes in enumerate((matrices, *row_exits)):
             for size, of_a_six in zip(sizes, (True, False), strict=True):
                 there = (t.row_kind == kind) & (sixes == of_a_six)
-                for first in (from_column[there], k):
+                for first in (from_column[there], self.end_column):
                     check_range("row_offset", t.row_offset[there] + first, 0, size - LANES)
         self._check_captures(t, captured)
+
+    def _check_kept(self, t: SimpleNamespace) -> None:
+        if not 0 <= self.first_group < self.end_group <= self.groups:
+            raise ValueError(f"groups {self.first_group} to {self.end_group} of {self.groups}")
+        first, end = (int(t.group_class[group]) for group in (self.first_group, self.end_group))
+        edges = t.col_class[max(0, first - DIE)], t.col_class[end]
+        if not 0 <= self.first_column <= edges[0] <= edges[1] <= self.end_column <= self.columns:
+            raise ValueError(f"columns {self.first_column} to {self.end_column} are not those of the groups")
+        if not self.late and (self.first_column, self.end_column) != (0, self.columns):
+            raise ValueError("columns are left out, but captures are not late")
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
         """The names of all arrays, and the arrays if they are of their types."""
@@ -332,11 +367,14 @@ def first_captured(rows: Side) -> Int64:
     return earliest
 
 
-def column_groups(side: Side) -> Int32:
-    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last."""
+def column_groups(side: Side, edges: Sequence[int] = ()) -> Int32:
+    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last.
+
+    A run begins with each class of `edges`.
+    """
     cuts, last = [0], len(side.class_start) - 1
     for j in range(1, last + 1):
-        if side.class_start[j] - side.class_start[cuts[-1]] >= GROUP or j == last:
+        if side.class_start[j] - side.class_start[cuts[-1]] >= GROUP or j == last or j in edges:
             cuts.append(j)
     return np.array(cuts, np.int32)
 

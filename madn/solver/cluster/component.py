@@ -1,0 +1,304 @@
+"""A component of which this process computes one panel of columns, for all rows.
+
+Moves of the row player stay in the panel. Moves of the column player lead up to six classes to the left: those columns
+of each strip, the edge, come from the process before as soon as it has computed them. Captures of the row player lead
+up to a lap to the right: their values come from the processes there, and a sweep reads them as the last one left them,
+as it does with captures of the column player. So every process computes the same from the same, however many there are.
+A process works through stages, strips that it computes between two exchanges, about one stage behind the one before.
+
+What comes from the right fills slots that up to six later strips still read as the last sweep left them: it is put
+there when those are computed.
+"""
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.rules import DIE
+from madn.solver import _packing, kernels
+from madn.solver.cluster.processes import CAPTURES, EDGES, Processes
+from madn.solver.components import Matrices
+from madn.solver.numbers import Representation, Values
+from madn.solver.sides import Side
+from madn.solver.tables import LANES, Panel, SweepTables, column_groups, first_captured
+
+STAGE = 1 << 18  # pairs of states a process, at the least, between two exchanges: about a millisecond
+
+
+class PanelComponent:
+    """The panel of this process: `panels[processes.number]`."""
+
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        representation: Representation,
+        panels: Sequence[Panel],
+        processes: Processes,
+        row_exits: Sequence[Matrices],
+        column_exits: Sequence[Matrices],
+        threads: int,
+    ) -> None:
+        self.rows, self.columns, self.representation, self.threads = rows, columns, representation, threads
+        self.panels, self.processes = panels, processes
+        self.panel = panel = panels[processes.number]
+        self.mirrored = rows.finish == columns.finish
+        self.strips = panel.end if self.mirrored else len(rows.class_start) - 1  # those that have columns here
+        self.stages = stages(rows, columns, len(panels))
+        edge, self.begin, self.end = (int(columns.class_start[j]) for j in panel)
+        own = columns.class_start[rows.pips] if self.mirrored else np.zeros(rows.size, np.int32)
+        self.first = np.clip(own, edge, self.end).astype(np.int64)  # the first column that is kept of each row
+        ends = np.cumsum(self.end - self.first)
+        self.start = ends - self.end
+        self.L, self.R = (representation.zeros(int(ends[-1]) + LANES) for _ in range(2))
+        starts = (self.start, self.start)
+        self.tables = SweepTables.of(
+            rows,
+            columns,
+            starts,
+            [(m.start, m.start) for m in row_exits],
+            [m.start for m in column_exits],
+            refill=False,
+            captures=capture_places(rows, columns, panel),
+            panel=panel,
+        )
+        self.sweeper = kernels.SWEEPERS[kernels.build](
+            self.tables, self.L, self.R, [(m.L, m.R) for m in row_exits], [(m.L, m.R) for m in column_exits]
+        )
+        self.computed, self.work = 0.0, 0  # seconds, and the updates in them
+        lap, boxed = rows.rules.squares, columns.class_start
+        self._left = [n for n in range(processes.number) if panels[n].end - 1 + lap >= panel.first]
+        self._right = [n for n in range(processes.number + 1, len(panels)) if panel.end - 1 + lap >= panels[n].first]
+        self._boxed = np.searchsorted(columns.boxed, boxed)  # by class: where it begins among the boxed columns
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its values take."""
+        return int(self.L.nbytes + self.R.nbytes + self.sweeper.after_capture.nbytes)
+
+    def sweep(self, compute: bool = True) -> Iterator[tuple[float, float, int]]:
+        """Compute every value once; yields the part done, the largest change of what captures lead to, and updates.
+
+        Without computing, only what other processes need of this one is exchanged.
+        """
+        waiting = [_Inbox(self, source) for source in self._right]
+        own: deque[int] = deque()  # stages whose captures of this process are not placed yet
+        number, last = self.processes.number, len(self.panels) - 1
+        for stage, strips in enumerate(self.stages):
+            here = range(strips.start, min(strips.stop, self.strips))
+            if number > 0:
+                self._receive_edge(strips)
+            change, updates = self._run(here) if compute and here else (0.0, 0)
+            if compute and here and number > 0:
+                self.sweeper.keep_edge(here.start, here.stop, self.threads)
+            if number < last:
+                self._send_edge(strips)
+            for to in self._left:
+                self.processes.send(to, CAPTURES, self._captures(self._wanted(strips, to), self._boxed_of(number, to)))
+            own.append(stage)
+            done = stage + 1 == len(self.stages)
+            while own and (done or self._passed(own[0], strips.stop)):
+                self._place_own(own.popleft())
+            for inbox in waiting:
+                inbox.place(self._passed, strips.stop, done)
+            yield (stage + 1) / len(self.stages), change, updates
+        self.processes.finish_sending()
+
+    def _run(self, strips: range) -> tuple[float, int]:
+        began = time.perf_counter()
+        change, updates = self.sweeper.run(strips.start, strips.stop, self.threads, False)
+        self.computed += time.perf_counter() - began
+        self.work += int(updates)
+        return float(change), int(updates)
+
+    def examine(self) -> tuple[Any, ...]:
+        """What the kernel finds in this panel: six times the residual, the least and the largest value."""
+        found: tuple[Any, ...] = self.sweeper.run(0, self.strips, self.threads, True)
+        return found
+
+    def settle(self) -> None:
+        """Round everything as it is stored."""
+        for values in (self.L, self.R, self.sweeper.after_capture):
+            _packing.round_values(values, self.threads)
+
+    def checkpoint(self) -> list[Values]:
+        """What the next sweep starts from: what captures lead to, of either player."""
+        every = range(self.strips)
+        return [self.sweeper.after_capture, self._captures(every, self._boxed_of(self.processes.number, None))]
+
+    def take_up(self, written: Sequence[Values]) -> None:
+        """Go on from a checkpoint."""
+        after_capture, captures = written
+        at = 0
+        boxed = self._boxed_of(self.processes.number, None)
+        for strip in range(self.strips):
+            kept = self._kept(strip, boxed)
+            columns = self.columns.boxed[kept.start : kept.stop]
+            for matrix in (self.L, self.R):
+                view = self._strip(matrix, strip)
+                size = len(view) * len(kept)
+                view[:, columns - self._first_of(strip)] = captures[at : at + size].reshape(len(view), len(kept))
+                at += size
+        for _ in self.sweep(compute=False):
+            pass
+        self.sweeper.after_capture[:] = after_capture
+
+    # What is exchanged
+
+    def _passed(self, stage: int, computed: int) -> bool:
+        """Whether nothing reads the slots of a stage again in this sweep once the strips before `computed` are done."""
+        return min(self.stages[stage].stop + DIE, self.strips) <= computed
+
+    def _wanted(self, strips: range, to: int) -> range:
+        """Those of some strips that a process keeps columns of."""
+        return range(strips.start, max(strips.start, min(strips.stop, self.panels[to].end))) if self.mirrored else strips
+
+    def _boxed_of(self, source: int, to: int | None) -> range:
+        """The boxed columns of a panel, by their numbers, that the captures in another one lead to; or all of them."""
+        panel = self.panels[source]
+        end = panel.end if to is None else min(panel.end, self.panels[to].end + self.rows.rules.squares)
+        return range(int(self._boxed[panel.first]), int(self._boxed[end]))
+
+    def _kept(self, strip: int, boxed: range) -> range:
+        """Those boxed columns that a strip has."""
+        earliest = int(self._boxed[strip]) if self.mirrored else 0
+        return range(max(boxed.start, earliest), max(boxed.stop, earliest))
+
+    def _first_of(self, strip: int) -> int:
+        """The first column that is kept of a strip."""
+        edge = int(self.columns.class_start[self.panel.edge])
+        return min(self.end, max(edge, int(self.columns.class_start[strip]))) if self.mirrored else edge
+
+    def _rows_of(self, strip: int) -> int:
+        return int(self.rows.class_start[strip + 1] - self.rows.class_start[strip])
+
+    def _strip(self, matrix: Values, strip: int) -> Values:
+        """The rows of a strip, from its first column on."""
+        row, count, first = int(self.rows.class_start[strip]), self._rows_of(strip), self._first_of(strip)
+        if count == 0:
+            return matrix[:0].reshape(0, self.end - first)
+        begin = int(self.start[row]) + first
+        return matrix[begin : begin + count * (self.end - first)].reshape(count, self.end - first)
+
+    def _edge(self, strip: int, first: int, end: int) -> tuple[int, int]:
+        """The columns of the classes first..end-1 that a strip has."""
+        begin, stop = int(self.columns.class_start[first]), int(self.columns.class_start[end])
+        return (max(begin, min(stop, int(self.columns.class_start[strip]))) if self.mirrored else begin), stop
+
+    def _send_edge(self, strips: range) -> None:
+        following = self.panels[self.processes.number + 1]
+        parts = []
+        for strip in range(strips.start, min(strips.stop, following.first) if self.mirrored else strips.stop):
+            begin, end = self._edge(strip, following.edge, following.first)
+            first = self._first_of(strip)
+            parts += [self._strip(m, strip)[:, begin - first : end - first].ravel() for m in (self.L, self.R)]
+        if parts:
+            self.processes.send(self.processes.number + 1, EDGES, np.concatenate(parts))
+
+    def _receive_edge(self, strips: range) -> None:
+        panel, views = self.panel, []
+        for strip in range(strips.start, min(strips.stop, panel.first) if self.mirrored else strips.stop):
+            begin, end = self._edge(strip, panel.edge, panel.first)
+            first = self._first_of(strip)
+            views += [self._strip(m, strip)[:, begin - first : end - first] for m in (self.L, self.R)]
+        if not views:
+            return
+        values = np.empty(sum(view.size for view in views), self.L.dtype)
+        self.processes.receive(self.processes.number - 1, EDGES, values)
+        at = 0
+        for view in views:
+            view[:] = values[at : at + view.size].reshape(view.shape)
+            at += view.size
+
+    def _captures(self, strips: range, boxed: range) -> Values:
+        """The values of boxed columns for the rows of some strips: strip by strip, L and R."""
+        parts: list[Values] = [self.L[:0]]
+        for strip in strips:
+            parts += [part.ravel() for part in self._boxed_values(strip, self._kept(strip, boxed))]
+        return np.concatenate(parts)
+
+    def _boxed_values(self, strip: int, kept: range) -> list[Values]:
+        columns = self.columns.boxed[kept.start : kept.stop] - self._first_of(strip)
+        return [np.take(self._strip(matrix, strip), columns, axis=1) for matrix in (self.L, self.R)]
+
+    def _place_own(self, stage: int) -> None:
+        """Let captures lead to what this process has computed, or has at its edge."""
+        number = int(self._boxed[self.panel.edge]), int(self._boxed[self.panel.end])
+        for strip in range(self.stages[stage].start, min(self.stages[stage].stop, self.strips)):
+            kept = self._kept(strip, range(*number))
+            left, right = (part.ravel() for part in self._boxed_values(strip, kept))
+            self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads)
+
+    def place(self, stage: int, boxed: range, values: Values) -> None:
+        """Let captures lead to what another process has computed."""
+        at = 0
+        for strip in range(self.stages[stage].start, min(self.stages[stage].stop, self.strips)):
+            kept = self._kept(strip, boxed)
+            size = self._rows_of(strip) * len(kept)
+            left, right = values[at : at + size], values[at + size : at + 2 * size]
+            self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads)
+            at += 2 * size
+
+
+class _Inbox:
+    """What comes in a sweep from one process to the right, stage by stage, and waits to be placed."""
+
+    def __init__(self, component: PanelComponent, source: int) -> None:
+        self.component, self.source = component, source
+        self.boxed = component._boxed_of(source, component.processes.number)
+        self.next = 0
+        self.arrived: Callable[[], bool] | None = None
+        self.values = component.L[:0]
+
+    def _expect(self) -> None:
+        """Let the message of the next stage come."""
+        component = self.component
+        strips = component._wanted(component.stages[self.next], component.processes.number)
+        size = sum(2 * component._rows_of(strip) * len(component._kept(strip, self.boxed)) for strip in strips)
+        self.values = np.empty(size, component.L.dtype)
+        self.arrived = component.processes.expect(self.source, CAPTURES, self.values)
+
+    def place(self, passed: Callable[[int, int], bool], computed: int, done: bool) -> None:
+        """Place what has come, as far as nothing needs what was there; in the end all, once it is there."""
+        component = self.component
+        while self.next < len(component.stages):
+            if self.arrived is None:
+                self._expect()
+            assert self.arrived is not None
+            if done:
+                component.processes.wait(self.arrived)
+            elif not passed(self.next, computed) or not self.arrived():
+                return
+            component.place(self.next, self.boxed, self.values)
+            self.arrived = None
+            self.next += 1
+
+
+def capture_places(rows: Side, columns: Side, panel: Panel) -> tuple[NDArray[np.int64], int]:
+    """Where `after_capture` has each boxed row, by group of columns, and how many values there are."""
+    groups = column_groups(columns, panel)
+    starts = columns.class_start[groups].astype(np.int64)
+    mirrored = rows.finish == columns.finish
+    earliest = first_captured(rows) if mirrored else np.zeros(len(rows.boxed), np.int64)
+    edge, end = (int(columns.class_start[j]) for j in (panel.edge, panel.end))
+    first = np.clip(columns.class_start[earliest].astype(np.int64), edge, end)
+    ends = np.cumsum(end - first)
+    begins = (ends - end)[:, None]
+    kept = (earliest[:, None] < groups[1:]) & (groups[:-1] >= panel.edge) & (groups[1:] <= panel.end)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.where(kept, begins, -starts[:-1]), 2 * max(total, int(np.diff(starts).max()))
+
+
+def stages(rows: Side, columns: Side, count: int) -> list[range]:
+    """All strips, in runs of enough work for so many processes."""
+    sizes = np.diff(rows.class_start).astype(np.int64) * columns.size
+    cuts, least = [0], STAGE * count
+    for strip in range(1, len(sizes)):
+        if sizes[cuts[-1] : strip].sum() >= least:
+            cuts.append(strip)
+    return [range(*edges) for edges in pairwise([*cuts, len(sizes)])]

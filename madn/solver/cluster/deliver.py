@@ -1,0 +1,90 @@
+"""Handing solved components to the database: process 0 puts them in the order of IDs, the others send it their tiles."""
+
+from typing import Any
+
+from madn.board import Board
+from madn.solver.cluster.parts import Parts, Wanted
+from madn.solver.cluster.processes import Processes
+from madn.solver.graph import Pair
+from madn.solver.id_order import Receiver, bands_in_room
+from madn.solver.numbers import Values
+from madn.solver.zones import Zones
+
+END = -1  # instead of a class: no more is wanted
+
+
+class ClusterDelivery:
+    """Gives each solved component to a receiver, which process 0 has; `room` are bytes to put positions in order."""
+
+    def __init__(self, parts: Parts, processes: Processes, receiver: Receiver | None, room: int) -> None:
+        self.parts, self.processes, self.receiver, self.room = parts, processes, receiver, room
+        self.plan = parts.plan
+        self.zones = Zones(self.plan.rules)
+
+    def has(self, pair: Pair) -> bool:
+        """Whether the receiver has all positions of a component."""
+        runs = [run for own, other in _sides(pair) for run in self.zones.runs_of(own, other)]
+        return self.receiver is None or all(self.receiver.has(run.first, run.size) for run in runs)
+
+    def pair(self, pair: Pair) -> dict[str, Any]:
+        """Deliver a component; process 0 learns the values of the boards that are reported."""
+        wins: dict[str, float] = {}
+        squares = self.plan.rules.squares
+        boards = [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
+        for own, other in _sides(pair):
+            if self.processes.number == 0:
+                self._collect(own, other, {self.zones.game.rank(*board.masks): board for board in boards}, wins)
+            else:
+                while (number := self.processes.first(None)) != END:
+                    self._rows(own, other, number)
+        if self.receiver:
+            self.receiver.flush_to_disk()
+        return {"wins": wins}
+
+    def won(self) -> None:
+        """Deliver the positions in which a side has won."""
+        if self.receiver is None:
+            return
+        full = (1 << self.plan.rules.pieces) - 1
+        zones = sorted({zone for pair in self.plan.pairs for zone in pair})
+        for own, other in [(full, zone) for zone in zones] + [(zone, full) for zone in zones]:
+            for run in self.zones.runs_of(own, other):
+                values = self.plan.representation.won(run.size, own == full)
+                self.receiver.take(run.first, run.size, run.first, values)
+        self.receiver.flush()
+        self.receiver.flush_to_disk()
+
+    def _collect(self, own: int, other: int, boards: dict[int, Board], wins: dict[str, float]) -> None:
+        mine, theirs = self.parts.sides[own], self.parts.sides[other]
+        representation = self.plan.representation
+        for band in bands_in_room(self.zones, mine, theirs, representation.dtype, self.room):
+            for number in range(len(mine.class_start) - 1):
+                if band.wants(number):
+                    self.processes.first(number)
+                    rows = self._rows(own, other, number)
+                    assert rows is not None
+                    band.put(number, rows, self.plan.threads)
+            for part in band.parts():
+                if representation.shift:
+                    part.values[:] += representation.shift
+                for id, board in boards.items():
+                    if part.first <= id < part.first + len(part.values):
+                        wins[str(board)] = representation.probability(float(part.values[id - part.first]))
+                if self.receiver:
+                    self.receiver.take(part.run.first, part.run.size, part.first, part.values)
+            if self.receiver:
+                self.receiver.flush()
+            del band, part  # their memory is free before the next is made
+        self.processes.first(END)
+
+    def _rows(self, own: int, other: int, number: int) -> Values | None:
+        """The rows of a class with the own side to move, for process 0; all others take part."""
+        columns = range(len(self.parts.sides[other].class_start) - 1)
+        wanted = Wanted(own, other, range(number, number + 1), columns, both=False)
+        matrices = self.parts.gather([wanted] + [None] * (self.processes.count - 1))
+        return matrices.L if matrices else None
+
+
+def _sides(pair: Pair) -> list[Pair]:
+    """A component with either side as its own, once if they are alike."""
+    return [pair] if pair[0] == pair[1] else [pair, pair[::-1]]

@@ -1,0 +1,59 @@
+"""Which process computes which columns of a component: panels of whole classes, as much work for each."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.rules import DIE
+from madn.solver.sides import Side
+from madn.solver.tables import Panel
+
+LEAST_WORK = 20_000  # pairs of states: a smaller panel is not worth the messages
+OPTIONS = 0.05  # of the time of a pair, an option of its column costs so much: three pieces, measured
+
+
+def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = LEAST_WORK) -> list[Panel]:
+    """Panels for the first few processes, all classes of columns in order; `speeds` are those of all processes.
+
+    A panel has at least six classes, as far as a roll leads: so a process needs columns of the one before it only.
+    Small components have fewer panels than there are processes.
+    """
+    work = class_work(rows, columns)
+    classes = len(work)
+    most = max(1, min(len(speeds), classes // DIE, int(work.sum()) // least))
+    for count in range(most, 1, -1):
+        cuts = _cuts(work, np.asarray(speeds[:count], float))
+        if all(columns.class_start[end] > columns.class_start[first] for first, end in zip(cuts, cuts[1:], strict=False)):
+            return [Panel(max(0, first - DIE), first, end) for first, end in zip(cuts, cuts[1:], strict=False)]
+    return [Panel(0, 0, classes)]
+
+
+def most_panels(side: Side) -> int:
+    """How many panels the columns of a side can be cut into."""
+    return max(1, (len(side.class_start) - 1) // DIE)
+
+
+def class_work(rows: Side, columns: Side) -> NDArray[np.float64]:
+    """What each class of columns costs in a sweep, in pairs of states."""
+    sizes = np.diff(columns.class_start).astype(float)
+    options = np.diff(columns.moves.first[::DIE]).astype(float)
+    starts = columns.class_start
+    sums = np.concatenate([[0.0], np.cumsum(1 - OPTIONS * 9 + OPTIONS * options)])
+    weights = sums[starts[1:]] - sums[starts[:-1]]
+    height = starts[1:].astype(float) if rows.finish == columns.finish else np.full(len(sizes), float(rows.size))
+    return weights * height
+
+
+def _cuts(work: NDArray[np.float64], speeds: NDArray[np.float64]) -> list[int]:
+    """Where panels begin and end; each has about its share of the work, and at least six classes."""
+    count, classes = len(speeds), len(work)
+    total = np.concatenate([[0.0], np.cumsum(work)])
+    wanted = total[-1] * np.cumsum(speeds) / speeds.sum()
+    cuts = [0]
+    for number in range(1, count):
+        near = int(np.searchsorted(total, wanted[number - 1]))
+        if near > 0 and wanted[number - 1] - total[near - 1] < total[min(near, classes)] - wanted[number - 1]:
+            near -= 1
+        cuts.append(min(max(near, cuts[-1] + DIE), classes - DIE * (count - number)))
+    return [*cuts, classes]

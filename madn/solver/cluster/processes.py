@@ -1,0 +1,146 @@
+"""The processes of a cluster and what they say to each other: over MPI, or one that is alone.
+
+MPI calls the number of a process its rank; that word has another meaning in this house. Waiting is done by looking
+again after a moment: a process that waits leaves its processor to others, also where there are more processes than
+processors.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.errors import MissingExtraError
+
+EDGES, CAPTURES, TILES = 1, 2, 3  # kinds of messages
+SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks
+KEPT = 1 << 28  # bytes that may be under way before a process waits for others to take them
+NUMBERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # how launchers tell a process its number
+
+
+class Processes:
+    """One process that is alone: it speaks to nobody, and what all say is what it says itself."""
+
+    number = 0
+    count = 1
+    neighbours = 1  # processes on this computer
+
+    def __init__(self) -> None:
+        self.sent = 0  # bytes
+        self.waited = 0.0  # seconds
+
+    def send(self, to: int, kind: int, values: NDArray[Any]) -> None:
+        """Send an array, which must not change any more; this does not wait for the other side."""
+        raise RuntimeError(f"there is no process {to}")
+
+    def expect(self, source: int, kind: int, values: NDArray[Any]) -> Callable[[], bool]:
+        """Let the next message of a kind come into an array; returns what says whether it is there."""
+        raise RuntimeError(f"there is no process {source}")
+
+    def receive(self, source: int, kind: int, values: NDArray[Any]) -> None:
+        """Wait for the next message of a kind."""
+        self.wait(self.expect(source, kind, values))
+
+    def finish_sending(self) -> None:
+        """Wait until all that was sent has left."""
+
+    def everyone(self, value: Any) -> list[Any]:
+        """What each process says; all must say something."""
+        return [value]
+
+    def first(self, value: Any) -> Any:
+        """What process 0 says."""
+        return self.everyone(value)[0]
+
+    def abort(self, status: int) -> None:
+        """End all processes at once, with this status, if there are others."""
+
+    def wait(self, arrived: Callable[[], bool]) -> None:
+        """Look until it is there."""
+        began, pause = time.perf_counter(), SHORTEST
+        while not arrived():
+            time.sleep(pause)
+            pause = min(LONGEST, 1.5 * pause)
+        self.waited += time.perf_counter() - began
+
+
+class MpiProcesses(Processes):
+    """The processes that `mpiexec` started."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from mpi4py import MPI
+
+        self.mpi, self.world = MPI, MPI.COMM_WORLD
+        self.number, self.count = self.world.Get_rank(), self.world.Get_size()
+        here = self.world.Split_type(MPI.COMM_TYPE_SHARED)
+        self.neighbours = here.Get_size()
+        here.Free()
+        self._leaving: list[tuple[Any, NDArray[Any]]] = []
+        self._kept = 0
+
+    def send(self, to: int, kind: int, values: NDArray[Any]) -> None:
+        """Send an array."""
+        self.wait(self._has_room)
+        self._leaving.append((self.world.Isend(_bytes(values), to, kind), values))
+        self._kept += values.nbytes
+        self.sent += values.nbytes
+
+    def _has_room(self) -> bool:
+        left = []
+        for request, values in self._leaving:
+            if request.Test():
+                self._kept -= values.nbytes
+            else:
+                left.append((request, values))
+        self._leaving = left
+        return self._kept <= KEPT
+
+    def expect(self, source: int, kind: int, values: NDArray[Any]) -> Callable[[], bool]:
+        """Let a message come in."""
+        request = self.world.Irecv(_bytes(values), source, kind)
+        return lambda: bool(request.Test())
+
+    def finish_sending(self) -> None:
+        """Wait until all that was sent has left."""
+
+        def left() -> bool:
+            self._has_room()
+            return not self._leaving
+
+        self.wait(left)
+
+    def everyone(self, value: Any) -> list[Any]:
+        """Gather what all say, once all have come here."""
+        self.wait(self.world.Ibarrier().Test)
+        said: list[Any] = self.world.allgather(value)
+        return said
+
+    def abort(self, status: int) -> None:
+        """End all processes."""
+        self.world.Abort(status)
+
+
+def _bytes(values: NDArray[Any]) -> NDArray[np.uint8]:
+    if not values.flags.c_contiguous:
+        raise ValueError("only contiguous arrays are sent and received")
+    return values.reshape(-1).view(np.uint8)
+
+
+def mpi_processes() -> Processes:
+    """The processes that were started together; raises `MissingExtraError` without mpi4py."""
+    try:
+        return MpiProcesses()
+    except ImportError as error:
+        reason = str(error).splitlines()[0]
+        raise MissingExtraError(
+            f"a cluster needs mpi4py and an MPI library, pip install 'madn[cluster]' brings both: {reason}"
+        ) from None
+
+
+def number_by_launcher() -> int:
+    """The number of this process as its launcher says it, without MPI; 0 where none does."""
+    return next((int(os.environ[name]) for name in NUMBERS if os.environ.get(name, "").isdigit()), 0)

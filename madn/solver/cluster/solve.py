@@ -1,0 +1,229 @@
+"""A game solved by several processes: component after component, most advanced first, all processes at each."""
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+from madn.board import Board
+from madn.solver.cluster.checkpoints import Checkpoints
+from madn.solver.cluster.component import PanelComponent
+from madn.solver.cluster.convergence import ClusterConvergence
+from madn.solver.cluster.deliver import ClusterDelivery
+from madn.solver.cluster.panels import cut_panels
+from madn.solver.cluster.parts import Parts, Wanted
+from madn.solver.cluster.processes import Processes
+from madn.solver.components import Matrices
+from madn.solver.figures import write_figures
+from madn.solver.footprint import component_positions
+from madn.solver.graph import Pair, exits, pair_text, users
+from madn.solver.id_order import Receiver
+from madn.solver.plan import Plan
+from madn.solver.scratch import Scratch
+from madn.solver.sides import TERMINAL, Side
+from madn.solver.solution import Extremes, Solution
+from madn.solver.tables import Panel
+
+Progress = Callable[[float, str], None]
+MEASURED = 0.05  # seconds of computing, at the least, that say how fast a process is
+
+
+class ClusterSolver:
+    """Solves a game; every process has one, with its own scratch directory, and process 0 has the receiver."""
+
+    def __init__(self, scratch: Scratch, processes: Processes, receiver: Receiver | None, room: int) -> None:
+        self.scratch, self.processes, self.plan, self.sides = scratch, processes, scratch.plan, scratch.sides
+        self.parts = Parts(scratch, processes)
+        self.delivery = ClusterDelivery(self.parts, processes, receiver, room)
+        self.solved: set[Pair] = set()
+        self.delivered: set[Pair] = set()
+        self.speeds = [1.0] * processes.count
+        self.computed = 0.0
+        self.largest = 0  # bytes of values in memory, at the most
+
+    def solve(self, progress: Progress) -> Solution:
+        """Solve and deliver what no earlier run has."""
+        began = time.perf_counter()
+        self._mend()
+        pairs, rules = self.plan.pairs, self.plan.rules
+        sizes = [component_positions(rules, *pair) for pair in pairs]
+        done = 0
+        figures: list[dict[str, Any]] = []
+        wins: dict[str, float] = {}
+        for pair, size in zip(pairs, sizes, strict=True):
+
+            def tell(part: float, pair: Pair = pair, size: int = size, done: int = done) -> None:
+                progress((done + 0.8 * part * size) / sum(sizes), pair_text(rules, pair))
+
+            figures.append(self._pair(pair, tell))
+            wins |= self._deliver(pair)
+            done += size
+        self.delivery.won()
+        return self._solution(figures, self.processes.first(wins), time.perf_counter() - began)
+
+    def _mend(self) -> None:
+        """Find out what all processes have of earlier work; forget that something is solved whose values are missing.
+
+        As `Scratch.mend` does it for one process.
+        """
+        pairs = self.plan.pairs
+        here = [
+            (self._kept(pair), self.scratch.stored(pair) is not None and self.delivery.has(pair)) for pair in pairs
+        ]
+        every = self.processes.everyone(here)
+        needed: set[Pair] = set()
+        for number in reversed(range(len(pairs))):
+            pair, states = pairs[number], [said[number][0] for said in every]
+            stored = every[0][number][1]
+            solved = all(state is not None for state in states)
+            if solved and (pair in needed or not stored) and not all(states):
+                solved = False
+            if not solved:
+                self.scratch.path(pair, "done").unlink(missing_ok=True)
+            if not stored:
+                self.scratch.path(pair, "stored").unlink(missing_ok=True)
+            self.solved |= {pair} if solved else set()
+            self.delivered |= {pair} if stored else set()
+            if not solved:
+                (f, g), rules = pair, self.plan.rules
+                needed |= {self.scratch.pair_of(x, g) for x in exits(rules, f)}
+                needed |= {self.scratch.pair_of(x, f) for x in exits(rules, g)}
+        self.processes.everyone(None)
+
+    def _kept(self, pair: Pair) -> bool | None:
+        """Whether this process has the values of a component; None if it has not noted that it is solved."""
+        figures = self.parts.figures(pair)
+        if figures is None:
+            return None
+        return not figures["sums"] or self.scratch.path(pair, "values").exists()
+
+    def _pair(self, pair: Pair, tell: Callable[[float], None]) -> dict[str, Any]:
+        """Solve a component, or take the figures of one that is solved."""
+        if pair in self.solved:
+            figures = self.parts.figures(pair)
+            assert figures is not None
+            known: dict[str, Any] = figures["figures"]
+            return known
+        rows, columns = (self.sides[zone] for zone in pair)
+        checkpoints = Checkpoints(self.scratch, pair, self.processes)
+        begun = self.processes.first(checkpoints.panels)
+        panels = [Panel(*panel) for panel in begun] if begun else cut_panels(rows, columns, self.speeds)
+        component = self._component(rows, columns, panels)
+        convergence = ClusterConvergence((rows, columns), component, panels, self.processes, self.plan, checkpoints)
+        for fraction in convergence.run():
+            tell(fraction)
+        known = {
+            "component": pair_text(self.plan.rules, pair),
+            "sweeps": convergence.sweeps,
+            "updates": convergence.updates,
+            "extremes": convergence.extremes().extremes(),
+        }
+        self._measure(component, panels)
+        self.parts.save(pair, component, panels, known)
+        self.processes.everyone(None)
+        checkpoints.remove()
+        self.solved.add(pair)
+        self._discard()
+        return known
+
+    def _component(self, rows: Side, columns: Side, panels: Sequence[Panel]) -> PanelComponent | None:
+        """The panel of this process; all processes fetch together what their moves into other finish zones lead to."""
+        row_exits = [self._row_exit(zone, rows, columns, panels) for zone in rows.moves.exits]
+        column_exits = [self._column_exit(zone, rows, columns, panels) for zone in columns.moves.exits]
+        if self.processes.number >= len(panels):
+            return None
+        whole = [m for m in (*row_exits, *column_exits) if m is not None]
+        component = PanelComponent(
+            rows,
+            columns,
+            self.plan.representation,
+            panels,
+            self.processes,
+            whole[: len(row_exits)],
+            whole[len(row_exits) :],
+            self.plan.threads,
+        )
+        self.largest = max(self.largest, component.nbytes + sum(m.nbytes for m in whole))
+        return component
+
+    def _row_exit(self, zone: int, rows: Side, columns: Side, panels: Sequence[Panel]) -> Matrices | None:
+        """What a move of the row player into a finish zone leads to, in the columns of the panel."""
+        if zone == TERMINAL:
+            return Matrices.won(columns.size, self.plan.representation)
+        last = len(self.sides[zone].class_start) - 1
+        ends = [min(last, panel.end) if rows.finish == columns.finish else last for panel in panels]
+        return self._gather(
+            [
+                Wanted(zone, columns.finish, range(end), range(panel.first, panel.end))
+                for panel, end in zip(panels, ends, strict=True)
+            ]
+        )
+
+    def _column_exit(self, zone: int, rows: Side, columns: Side, panels: Sequence[Panel]) -> Matrices | None:
+        """What a move of the column player into a finish zone leads to, from columns of the panel."""
+        if zone == TERMINAL:
+            return Matrices.won(rows.size, self.plan.representation)
+        last, strips = len(self.sides[zone].class_start) - 1, len(rows.class_start) - 1
+        return self._gather(
+            [
+                Wanted(
+                    zone,
+                    rows.finish,
+                    range(min(panel.edge, last), min(panel.end, last)),
+                    range(panel.end if rows.finish == columns.finish else strips),
+                )
+                for panel in panels
+            ]
+        )
+
+    def _gather(self, wanted: list[Wanted]) -> Matrices | None:
+        return self.parts.gather([*wanted, *[None] * (self.processes.count - len(wanted))])
+
+    def _measure(self, component: PanelComponent | None, panels: Sequence[Panel]) -> None:
+        """Find out how fast each process computes: the next components are cut by that."""
+        here = (0.0, 0.0)
+        if component is not None:
+            self.computed += component.computed
+            here = (component.computed, float(component.work))
+        said = self.processes.everyone(here)
+        if len(panels) == len(said) and min(seconds for seconds, _ in said) >= MEASURED:
+            speeds = [work / seconds for seconds, work in said]
+            mean = sum(speeds) / len(speeds)
+            self.speeds = [0.5 * old + 0.5 * new / mean for old, new in zip(self.speeds, speeds, strict=True)]
+
+    def _deliver(self, pair: Pair) -> dict[str, float]:
+        """Deliver a component unless an earlier run did; the values of boards that are reported, for process 0."""
+        if pair not in self.delivered:
+            counted = self.delivery.pair(pair)
+            write_figures(self.scratch.path(pair, "stored"), self.scratch.task, counted)
+            self.processes.everyone(None)
+            self.delivered.add(pair)
+            self._discard()
+            return dict(counted["wins"])
+        stored = self.scratch.stored(pair)
+        return dict(stored["wins"]) if stored is not None else {}
+
+    def _discard(self) -> None:
+        """Remove the values of components that were delivered and that nothing leads to any more."""
+        for pair in self.delivered:
+            if self.solved.issuperset(users(self.plan.rules, pair, self.plan.pairs)):
+                with suppress(FileNotFoundError):
+                    self.parts.forget(pair)
+
+    def _solution(self, figures: list[dict[str, Any]], wins: dict[str, float], seconds: float) -> Solution:
+        """Put the figures of all components together."""
+        plan = self.plan
+        parts = [Extremes.from_json(known["extremes"], plan.rules) for known in figures]
+        extremes = parts[0]
+        for more in parts[1:]:
+            extremes = extremes.merged(more)
+        return Solution(
+            **vars(extremes),
+            plan=plan,
+            sweeps=max(known["sweeps"] for known in figures),
+            sweeps_per_component=[(known["component"], known["sweeps"]) for known in figures],
+            updates=sum(known["updates"] for known in figures),
+            seconds=seconds,
+            win=wins[str(plan.boards()[0])],
+            start=wins.get(str(Board.start(plan.rules))),
+        )
