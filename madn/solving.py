@@ -261,7 +261,7 @@ class Job:
             sample_solution(self.sampling, solution)
         if self.out is not None:
             self.store(solution, report)
-        return self._result(solution)
+        return self.result(solution)
 
     def solved(self, report: Progress) -> Solution:
         """Solve in memory, and store nothing yet."""
@@ -272,7 +272,7 @@ class Job:
         """Write the database of a solution that is in memory."""
         if self.out is None:
             raise OutputError("out: the name of a directory is missing")
-        facts, rest = provenance(self._result(solution)), 1 - SOLVING
+        facts, rest = provenance(self.result(solution)), 1 - SOLVING
         bits = self.plan.bits
         write_database(self.out, solution, facts, lambda part, text: report(SOLVING + rest * part, text), bits=bits)
 
@@ -292,7 +292,7 @@ class Job:
             if last is None or not complete:
                 receiver = databases if sampler is None else Sampled(databases, sampler)
                 solution = carry_out(self.plan, report, receiver, scratch)
-                result = self._result(solution)
+                result = self.result(solution)
                 last = {"result": result.to_json(), "provenance": provenance(result), "boards": named_boards(solution)}
                 scratch.finish(last)
             return self._publish(databases, sampler, scratch, last)
@@ -370,7 +370,8 @@ class Job:
         """What a person types to go on with this solve after it was stopped."""
         return self.command() + ("" if self.plan.scratch_chosen else " --resume")
 
-    def _result(self, solution: Solution) -> Result:
+    def result(self, solution: Solution) -> Result:
+        """What is reported of a solution."""
         plan = self.plan
         per_component = [{"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component]
         shared = {name: getattr(solution, name) for name in ("sweeps", "updates", "seconds", "win", "start")}

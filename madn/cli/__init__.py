@@ -36,6 +36,7 @@ from madn.errors import (
     MadnWarning,
     MissingBlockError,
     MissingExtraError,
+    OtherProcessError,
     ResourceError,
     printable,
 )
@@ -143,6 +144,8 @@ def _run(args: Sequence[str] | None) -> int:
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "madn"
         return _failed(f"{error.format_message()} (see {where} --help)", BAD_INPUT)
+    except OtherProcessError as error:
+        return error.status
     except (CorruptBlockError, FormatVersionError, MissingBlockError, MissingExtraError, ResourceError) as error:
         return _failed(str(error), BAD_DATA)
     except MadnError as error:

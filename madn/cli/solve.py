@@ -145,6 +145,7 @@ def _bits(_: click.Context, __: click.Parameter, text: str | None) -> int | str 
 )
 @click.option("--sample-seed", type=int, metavar="X", default=0, show_default=True, help="Seed of the drawing.")
 @click.option("--resume", is_flag=True, help="Continue the work that an earlier run left in --scratch.")
+@click.option("--cluster", is_flag=True, help="Share the work with the other processes that mpiexec started.")
 @json_option
 def solve(
     rules: Rules,
@@ -152,6 +153,7 @@ def solve(
     policy: str | None,
     bits: int | str | None,
     census: bool,
+    cluster: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -166,6 +168,9 @@ def solve(
     it was, and the result has the same bits; to start anew, remove that directory. With a directory of your own,
     --scratch, say --resume to go on.
 
+    Several computers solve a game together with mpiexec and --cluster (docs/cluster.md). The number of processes may
+    be any; the database has the same bytes.
+
     Example: madn solve --pieces 2 --out two
     """
     from madn.places import data_directory
@@ -174,6 +179,9 @@ def solve(
 
     if out is not None and Path(out).absolute().parent == (home := data_directory()):
         home.mkdir(parents=True, exist_ok=True)  # where databases are looked for
+    if cluster:
+        _solve_together(rules, out, as_json, bits=bits, policy=policy, census=census, **settings)
+        return
     try:
         job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
     except ResourceError:
@@ -193,6 +201,26 @@ def solve(
             click.echo(f"\nThe database is in {directory}")
     if result.sample is not None:
         click.echo(f"\nThe samples are in {result.sample}")
+
+
+def _solve_together(rules: Rules, out: str | None, as_json: bool, **settings: Any) -> None:
+    """Solve with all processes; only process 0 says something."""
+    from madn.cluster import prepare_cluster
+
+    job = prepare_cluster(rules, out, **settings)
+    if job.processes.number > 0:
+        job.run()
+        return
+    count = job.processes.count
+    processes = f"{count:,} processes, memory and scratch of each" if count > 1 else "1 process"
+    click.echo(columns([*_plan_rows(job.plan), ("cluster", processes)]) + "\n", err=True)
+    with ProgressBar("solving") as bar:
+        solved = job.run(bar)
+    assert solved is not None
+    if as_json:
+        print_json(solved.to_json())
+        return
+    click.echo(f"{result_table(solved.result)}\n\nThe database is in {out}")
 
 
 def result_table(result: "Result") -> str:

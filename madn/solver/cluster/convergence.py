@@ -19,7 +19,8 @@ from madn.solver.sides import Side
 from madn.solver.solution import Extreme, Extremes, Found
 from madn.solver.tables import LANES, Panel
 
-SELDOM = 20  # a checkpoint is written when the work since the last has taken so many times as long as writing one
+SELDOM = 20  # a checkpoint is written when the work since the last has taken so many times as long as writing one ...
+COST = 0.05  # ... which takes so many seconds, as long as none was written
 PROGRESS = ("sweeps", "updates", "change", "target")
 
 
@@ -43,7 +44,7 @@ class ClusterConvergence:
         self.change = math.inf  # of what captures lead to, in the last sweep
         self.target = plan.tolerance * self.unit / 2
         self.found: Found | None = None
-        self._written, self._cost = time.perf_counter(), 0.0
+        self._written, self._cost = time.perf_counter(), COST
         earlier = checkpoints.newest()
         if earlier is not None:
             self._take_up(earlier)

@@ -1,16 +1,18 @@
 """Handing solved components to the database: process 0 puts them in the order of IDs, the others send it their tiles."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from madn.board import Board
 from madn.solver.cluster.parts import Parts, Wanted
 from madn.solver.cluster.processes import Processes
 from madn.solver.graph import Pair
-from madn.solver.id_order import Receiver, bands_in_room
+from madn.solver.id_order import Band, Receiver, bands_in_room
 from madn.solver.numbers import Values
+from madn.solver.sides import Side
 from madn.solver.zones import Zones
 
-END = -1  # instead of a class: no more is wanted
+TOGETHER = 1 << 22  # values, about, that are asked for at a time
 
 
 class ClusterDelivery:
@@ -35,8 +37,8 @@ class ClusterDelivery:
             if self.processes.number == 0:
                 self._collect(own, other, {self.zones.game.rank(*board.masks): board for board in boards}, wins)
             else:
-                while (number := self.processes.first(None)) != END:
-                    self._rows(own, other, number)
+                while wanted := self.processes.first(None):
+                    self._rows(own, other, range(*wanted))
         if self.receiver:
             self.receiver.flush_to_disk()
         return {"wins": wins}
@@ -58,12 +60,13 @@ class ClusterDelivery:
         mine, theirs = self.parts.sides[own], self.parts.sides[other]
         representation = self.plan.representation
         for band in bands_in_room(self.zones, mine, theirs, representation.dtype, self.room):
-            for number in range(len(mine.class_start) - 1):
-                if band.wants(number):
-                    self.processes.first(number)
-                    rows = self._rows(own, other, number)
-                    assert rows is not None
-                    band.put(number, rows, self.plan.threads)
+            for classes in self._classes(band, mine, theirs):
+                self.processes.first((classes.start, classes.stop))
+                rows = self._rows(own, other, classes)
+                assert rows is not None
+                for number in classes:
+                    first = int(mine.class_start[number] - mine.class_start[classes.start])
+                    band.put(number, rows[first * theirs.size :], self.plan.threads)
             for part in band.parts():
                 if representation.shift:
                     part.values[:] += representation.shift
@@ -75,12 +78,22 @@ class ClusterDelivery:
             if self.receiver:
                 self.receiver.flush()
             del band, part  # their memory is free before the next is made
-        self.processes.first(END)
+        self.processes.first(())
 
-    def _rows(self, own: int, other: int, number: int) -> Values | None:
-        """The rows of a class with the own side to move, for process 0; all others take part."""
+    def _classes(self, band: Band, mine: Side, theirs: Side) -> Iterator[range]:
+        """The classes of rows that a band wants, or that lie between those: a few at a time."""
+        wanted = [number for number in range(len(mine.class_start) - 1) if band.wants(number)]
+        while wanted:
+            first, begin = wanted[0], mine.class_start[wanted[0]]
+            most = max(1, TOGETHER // theirs.size)
+            count = sum(1 for number in wanted[1:] if mine.class_start[number + 1] - begin <= most)
+            yield range(first, wanted[count] + 1)
+            wanted = wanted[count + 1 :]
+
+    def _rows(self, own: int, other: int, classes: range) -> Values | None:
+        """The rows of some classes with the own side to move, for process 0; all others take part."""
         columns = range(len(self.parts.sides[other].class_start) - 1)
-        wanted = Wanted(own, other, range(number, number + 1), columns, both=False)
+        wanted = Wanted(own, other, classes, columns, both=False)
         matrices = self.parts.gather([wanted] + [None] * (self.processes.count - 1))
         return matrices.L if matrices else None
 

@@ -23,15 +23,10 @@ def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = 
     classes = len(work)
     most = max(1, min(len(speeds), classes // DIE, int(work.sum()) // least))
     for count in range(most, 1, -1):
-        cuts = _cuts(work, np.asarray(speeds[:count], float))
+        cuts = balanced_cuts(work, np.asarray(speeds[:count], float))
         if all(columns.class_start[end] > columns.class_start[first] for first, end in zip(cuts, cuts[1:], strict=False)):
             return [Panel(max(0, first - DIE), first, end) for first, end in zip(cuts, cuts[1:], strict=False)]
     return [Panel(0, 0, classes)]
-
-
-def most_panels(side: Side) -> int:
-    """How many panels the columns of a side can be cut into."""
-    return max(1, (len(side.class_start) - 1) // DIE)
 
 
 def class_work(rows: Side, columns: Side) -> NDArray[np.float64]:
@@ -45,7 +40,7 @@ def class_work(rows: Side, columns: Side) -> NDArray[np.float64]:
     return weights * height
 
 
-def _cuts(work: NDArray[np.float64], speeds: NDArray[np.float64]) -> list[int]:
+def balanced_cuts(work: NDArray[np.float64], speeds: NDArray[np.float64]) -> list[int]:
     """Where panels begin and end; each has about its share of the work, and at least six classes."""
     count, classes = len(speeds), len(work)
     total = np.concatenate([[0.0], np.cumsum(work)])

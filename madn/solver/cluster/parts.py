@@ -48,7 +48,7 @@ class Parts:
         self.scratch, self.processes, self.sides = scratch, processes, scratch.sides
         self.plan = scratch.plan
         self._tilings: dict[Pair, Tiling] = {}
-        self._panels: dict[Pair, list[Panel]] = {}
+        self._figures: dict[Pair, dict[str, Any]] = {}  # of components that are solved
 
     def tiling(self, pair: Pair) -> Tiling:
         """How the files of a component are laid out, each with the tiles of one panel only: rows as they are solved."""
@@ -57,17 +57,14 @@ class Parts:
             self._tilings[pair] = Tiling(rows, columns, self.plan.representation.dtype, self.plan.threads)
         return self._tilings[pair]
 
-    def panels(self, pair: Pair) -> list[Panel]:
-        """How a solved component was cut."""
-        if pair not in self._panels:
-            figures = self.figures(pair)
-            assert figures is not None
-            self._panels[pair] = [Panel(*panel) for panel in figures["panels"]]
-        return self._panels[pair]
-
     def figures(self, pair: Pair) -> dict[str, Any] | None:
-        """What this process noted of a component when that was solved."""
-        return read_figures(self.scratch.path(pair, "done"), self.scratch.task)
+        """What this process noted of a component when that was solved: figures, checksums, and how it was cut."""
+        if pair not in self._figures:
+            figures = read_figures(self.scratch.path(pair, "done"), self.scratch.task)
+            if figures is None:
+                return None
+            self._figures[pair] = figures
+        return self._figures[pair]
 
     def save(self, pair: Pair, component: PanelComponent | None, panels: Sequence[Panel], figures: dict[str, Any]) -> None:
         """Write the panel of this process, if it has one; the component is solved when all have done that."""
@@ -91,17 +88,22 @@ class Parts:
         self.scratch.path(pair, "values").unlink(missing_ok=True)
         self._tilings.pop(pair, None)
 
+    def unsolve(self, pair: Pair) -> None:
+        """Forget that a component is solved."""
+        self.scratch.path(pair, "done").unlink(missing_ok=True)
+        self._figures.pop(pair, None)
+
     def gather(self, wanted: Sequence[Wanted | None]) -> Matrices | None:
         """Get what this process wants of a component; `wanted` is what each process wants, of the same one."""
         me = self.processes.number
         one = next(wants for wants in wanted if wants is not None)
         pair = self.scratch.pair_of(one.own, one.other)
         target = _Target(self, wanted[me], pair) if wanted[me] is not None else None
-        panels = self.panels(pair)
+        figures = self.figures(pair)
+        assert figures is not None
+        panels = [Panel(*panel) for panel in figures["panels"]]
         incoming = [self._messages(pair, wanted[me], panel) for panel in panels]
         if me < len(panels):
-            figures = self.figures(pair)
-            assert figures is not None
             with StripFile(self.scratch.path(pair, "values"), self.tiling(pair), figures["sums"]) as file:
                 outgoing = [self._messages(pair, wants, panels[me]) for wants in wanted]
                 self._exchange(target, wanted, file, outgoing, incoming)

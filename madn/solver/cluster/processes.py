@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from madn.errors import MissingExtraError
+from madn.errors import MissingExtraError, OtherProcessError
 
 EDGES, CAPTURES, TILES = 1, 2, 3  # kinds of messages
 SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks
 KEPT = 1 << 28  # bytes that may be under way before a process waits for others to take them
+MISSING = 3  # exit status without mpi4py
 NUMBERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # how launchers tell a process its number
 
 
@@ -131,10 +132,12 @@ def _bytes(values: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def mpi_processes() -> Processes:
-    """The processes that were started together; raises `MissingExtraError` without mpi4py."""
+    """The processes that were started together; raises `MissingExtraError` without mpi4py, in one of them."""
     try:
         return MpiProcesses()
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:  # mpi4py, or the library that it looks for, is missing
+        if number_by_launcher() > 0:
+            raise OtherProcessError(MISSING) from None
         reason = str(error).splitlines()[0]
         raise MissingExtraError(
             f"a cluster needs mpi4py and an MPI library, pip install 'madn[cluster]' brings both: {reason}"

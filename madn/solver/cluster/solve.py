@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any
 
 from madn.board import Board
@@ -37,6 +36,7 @@ class ClusterSolver:
         self.delivery = ClusterDelivery(self.parts, processes, receiver, room)
         self.solved: set[Pair] = set()
         self.delivered: set[Pair] = set()
+        self.users = {pair: users(self.plan.rules, pair, self.plan.pairs) for pair in self.plan.pairs}  # of values here
         self.speeds = [1.0] * processes.count
         self.computed = 0.0
         self.largest = 0  # bytes of values in memory, at the most
@@ -79,7 +79,7 @@ class ClusterSolver:
             if solved and (pair in needed or not stored) and not all(states):
                 solved = False
             if not solved:
-                self.scratch.path(pair, "done").unlink(missing_ok=True)
+                self.parts.unsolve(pair)
             if not stored:
                 self.scratch.path(pair, "stored").unlink(missing_ok=True)
             self.solved |= {pair} if solved else set()
@@ -195,7 +195,8 @@ class ClusterSolver:
         """Deliver a component unless an earlier run did; the values of boards that are reported, for process 0."""
         if pair not in self.delivered:
             counted = self.delivery.pair(pair)
-            write_figures(self.scratch.path(pair, "stored"), self.scratch.task, counted)
+            if self.processes.number == 0:
+                write_figures(self.scratch.path(pair, "stored"), self.scratch.task, counted)
             self.processes.everyone(None)
             self.delivered.add(pair)
             self._discard()
@@ -205,10 +206,10 @@ class ClusterSolver:
 
     def _discard(self) -> None:
         """Remove the values of components that were delivered and that nothing leads to any more."""
-        for pair in self.delivered:
-            if self.solved.issuperset(users(self.plan.rules, pair, self.plan.pairs)):
-                with suppress(FileNotFoundError):
-                    self.parts.forget(pair)
+        for pair in self.delivered & set(self.users):
+            if self.solved.issuperset(self.users[pair]):
+                self.parts.forget(pair)
+                del self.users[pair]
 
     def _solution(self, figures: list[dict[str, Any]], wins: dict[str, float], seconds: float) -> Solution:
         """Put the figures of all components together."""
