@@ -98,13 +98,13 @@ class ClusterJob:
         """Solve; all processes note what is left to publish."""
         solver = ClusterSolver(scratch, self.processes, databases, self.needs.rows_bytes)
         solution = solver.solve(report)
-        here = {"sent": self.processes.sent, "computing": solver.computed, "waiting": self.processes.waited}
-        every = self.processes.everyone({**here, "memory": solver.largest})
+        took = {"sent": self.processes.sent, "computing": solver.computed, "waiting": self.processes.waited}
+        every = self.processes.everyone({**took, "memory": solver.largest})
         result = Job(self.plan, self.out, None).result(solution)
         facts = {**provenance(result), "processes": self.processes.count}
         boards = named_boards(solution)
-        last = {"result": result.to_json(), "provenance": facts, "boards": boards, "processes": every}
-        last = self.processes.first(last)
+        here = {"result": result.to_json(), "provenance": facts, "boards": boards, "processes": every}
+        last: dict[str, Any] = self.processes.first(here)
         scratch.finish(last)
         return last
 
@@ -138,6 +138,15 @@ def prepare_cluster(
         return _checked(ClusterJob(together, plan, needs, os.fspath(out or ""), scratch is None))
 
     return _agreed(together, checked)
+
+
+def refuse(message: str) -> None:
+    """Let all processes end because this one was given what it cannot understand; raises, as `prepare_cluster` does."""
+
+    def refused() -> None:
+        raise PlanError(message)
+
+    _agreed(mpi_processes(), refused)
 
 
 def _places(processes: Processes, out: Path | None, scratch: Path | None) -> tuple[str, str]:

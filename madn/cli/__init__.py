@@ -143,7 +143,8 @@ def _run(args: Sequence[str] | None) -> int:
         status = commands.main(args, prog_name="madn", standalone_mode=False)
     except click.ClickException as error:
         where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "madn"
-        return _failed(f"{error.format_message()} (see {where} --help)", BAD_INPUT)
+        message = f"{error.format_message()} (see {where} --help)"
+        return _failed_together(message) if "--cluster" in (args or sys.argv) else _failed(message, BAD_INPUT)
     except OtherProcessError as error:
         return error.status
     except (CorruptBlockError, FormatVersionError, MissingBlockError, MissingExtraError, ResourceError) as error:
@@ -168,6 +169,22 @@ def _warned(message: Warning | str, *_: object, **__: object) -> None:
 def _failed(message: str, status: int) -> int:
     click.echo(f"madn: {' '.join(message.split())}", err=True)
     return status
+
+
+def _failed_together(message: str) -> int:
+    """Tell the other processes of a cluster, which would wait for this one for ever; one of them says it."""
+    from madn.solver.cluster.processes import launched
+
+    try:
+        if launched():
+            from madn.cluster import refuse
+
+            refuse(message)
+    except OtherProcessError as error:
+        return error.status
+    except MadnError as error:
+        message = str(error)
+    return _failed(message, BAD_INPUT)
 
 
 class _Pipe:

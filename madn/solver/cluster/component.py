@@ -156,7 +156,9 @@ class PanelComponent:
 
     def _wanted(self, strips: range, to: int) -> range:
         """Those of some strips that a process keeps columns of."""
-        return range(strips.start, max(strips.start, min(strips.stop, self.panels[to].end))) if self.mirrored else strips
+        return (
+            range(strips.start, max(strips.start, min(strips.stop, self.panels[to].end))) if self.mirrored else strips
+        )
 
     def _boxed_of(self, source: int, to: int | None) -> range:
         """The boxed columns of a panel, by their numbers, that the captures in another one lead to; or all of them."""

@@ -1,6 +1,7 @@
 """Which process computes which columns of a component: panels of whole classes, as much work for each."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,19 +25,19 @@ def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = 
     most = max(1, min(len(speeds), classes // DIE, int(work.sum()) // least))
     for count in range(most, 1, -1):
         cuts = balanced_cuts(work, np.asarray(speeds[:count], float))
-        if all(columns.class_start[end] > columns.class_start[first] for first, end in zip(cuts, cuts[1:], strict=False)):
-            return [Panel(max(0, first - DIE), first, end) for first, end in zip(cuts, cuts[1:], strict=False)]
+        if (np.diff(columns.class_start[cuts]) > 0).all():
+            return [Panel(max(0, first - DIE), first, end) for first, end in pairwise(cuts)]
     return [Panel(0, 0, classes)]
 
 
 def class_work(rows: Side, columns: Side) -> NDArray[np.float64]:
     """What each class of columns costs in a sweep, in pairs of states."""
-    sizes = np.diff(columns.class_start).astype(float)
     options = np.diff(columns.moves.first[::DIE]).astype(float)
     starts = columns.class_start
     sums = np.concatenate([[0.0], np.cumsum(1 - OPTIONS * 9 + OPTIONS * options)])
-    weights = sums[starts[1:]] - sums[starts[:-1]]
-    height = starts[1:].astype(float) if rows.finish == columns.finish else np.full(len(sizes), float(rows.size))
+    weights: NDArray[np.float64] = sums[starts[1:]] - sums[starts[:-1]]
+    mirrored = rows.finish == columns.finish
+    height: NDArray[np.float64] = starts[1:].astype(float) if mirrored else np.full(len(weights), float(rows.size))
     return weights * height
 
 

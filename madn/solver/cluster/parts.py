@@ -66,7 +66,9 @@ class Parts:
             self._figures[pair] = figures
         return self._figures[pair]
 
-    def save(self, pair: Pair, component: PanelComponent | None, panels: Sequence[Panel], figures: dict[str, Any]) -> None:
+    def save(
+        self, pair: Pair, component: PanelComponent | None, panels: Sequence[Panel], figures: dict[str, Any]
+    ) -> None:
         """Write the panel of this process, if it has one; the component is solved when all have done that."""
         sums = ""
         if component is not None:
@@ -197,7 +199,9 @@ class _Target:
         start[:row] = start[rows_end:] = -first
         size = max(1, rows_end - row) * self.width + LANES
         L = representation.zeros(size)
-        self.matrices = Matrices(L, representation.zeros(size) if wanted.both else L, start, np.zeros(own.size, np.int32))
+        self.matrices = Matrices(
+            L, representation.zeros(size) if wanted.both else L, start, np.zeros(own.size, np.int32)
+        )
 
     def size(self, piece: Piece) -> int:
         """The bytes of some tiles, or of their halves."""

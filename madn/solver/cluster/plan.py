@@ -1,6 +1,7 @@
 """What a solve by several processes needs of each: memory, disk, network, time; counted without making anything."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +96,7 @@ def component_loads(rules: Rules, pair: Pair, processes: int) -> list[Load]:
     count = max(1, min(processes, len(columns) // DIE, int(work.sum()) // LEAST_WORK))
     cuts = balanced_cuts(work, np.ones(count))
     loads = []
-    for first, end in zip(cuts, cuts[1:], strict=False):
+    for first, end in pairwise(cuts):
         edge, last = max(0, first - DIE), end if mirrored else len(rows)
         below = rows[:last].sum()
         exit_states = [_between(rules, zone, edge, end) for zone in exits(rules, g)]
@@ -131,7 +132,7 @@ def _between(rules: Rules, zone: int, first: int, end: int) -> int:
 
 
 def _rows(rules: Rules, pairs: tuple[Pair, ...]) -> int:
-    """Values of the rows of a class, with all columns, of the largest kind; as much again is room to put them in order."""
+    """Values of the rows of a class, with all columns, of the largest kind, and as much again to put them in order."""
     return ORDER + 2 * max(
         max(class_sizes(rules, rules.pieces - f.bit_count())) * sum(class_sizes(rules, rules.pieces - g.bit_count()))
         for pair in pairs

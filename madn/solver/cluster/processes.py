@@ -144,6 +144,11 @@ def mpi_processes() -> Processes:
         ) from None
 
 
+def launched() -> bool:
+    """Whether this process was started as one of several."""
+    return any(name in os.environ for name in NUMBERS)
+
+
 def number_by_launcher() -> int:
     """The number of this process as its launcher says it, without MPI; 0 where none does."""
     return next((int(os.environ[name]) for name in NUMBERS if os.environ.get(name, "").isdigit()), 0)

@@ -17,7 +17,6 @@ from madn.solver.figures import write_figures
 from madn.solver.footprint import component_positions
 from madn.solver.graph import Pair, exits, pair_text, users
 from madn.solver.id_order import Receiver
-from madn.solver.plan import Plan
 from madn.solver.scratch import Scratch
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.solution import Extremes, Solution
@@ -67,9 +66,7 @@ class ClusterSolver:
         As `Scratch.mend` does it for one process.
         """
         pairs = self.plan.pairs
-        here = [
-            (self._kept(pair), self.scratch.stored(pair) is not None and self.delivery.has(pair)) for pair in pairs
-        ]
+        here = [(self._kept(pair), self.scratch.stored(pair) is not None and self.delivery.has(pair)) for pair in pairs]
         every = self.processes.everyone(here)
         needed: set[Pair] = set()
         for number in reversed(range(len(pairs))):

@@ -1,0 +1,15 @@
+"""The command line of madn with a checkpoint after every sweep, and panels that are as narrow as can be.
+
+For tests: small boards are solved before a checkpoint is worth its time, and are not worth many panels.
+"""
+
+import sys
+from functools import partial
+
+from madn.__main__ import run
+from madn.solver.cluster import convergence, panels, solve
+
+if __name__ == "__main__":
+    convergence.SELDOM = 0
+    vars(solve)["cut_panels"] = partial(panels.cut_panels, least=100)
+    sys.exit(run())
