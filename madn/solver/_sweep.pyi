@@ -22,9 +22,17 @@ class Sweeper:
     def place_captures(
         self, strip: int, first: int, end: int, left: NDArray[Any], right: NDArray[Any], threads: int
     ) -> None: ...
-    def keep_edge(self, first: int, end: int, threads: int) -> None: ...
+    def edge_sizes(self, first: int, end: int) -> tuple[int, int]: ...
     def run(
-        self, first: int, end: int, threads: int, examine: bool, skip_below: float = 0.0, rounding: float = 0.0
+        self,
+        first: int,
+        end: int,
+        threads: int,
+        examine: bool,
+        skip_below: float = 0.0,
+        rounding: float = 0.0,
+        edge_in: NDArray[Any] | None = None,
+        edge_out: NDArray[Any] | None = None,
     ) -> tuple[Any, ...]: ...
 
 def parts_in_order(

@@ -46,6 +46,22 @@ cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, cons
             memcpy(ring_r + ring, R + t.start_r[b] + chunk.row, LANES * sizeof(value_t))
 
 
+cdef void edge(const Tables* t, int c0, int c1, value_t* ring_l, value_t* ring_r, value_t* values,
+               bint into_ring) noexcept nogil:
+    """Copy columns c0..c1-1 of the ring from, or to, where another process left them, or will find them."""
+    cdef int b
+    cdef int64_t ring
+    for b in range(c0, c1):
+        ring = <int64_t>t.slot[b] * LANES
+        if into_ring:
+            memcpy(ring_l + ring, values, LANES * sizeof(value_t))
+            memcpy(ring_r + ring, values + LANES, LANES * sizeof(value_t))
+        else:
+            memcpy(values, ring_l + ring, LANES * sizeof(value_t))
+            memcpy(values + LANES, ring_r + ring, LANES * sizeof(value_t))
+        values += 2 * LANES
+
+
 cdef void load_exits(const Tables* t, const Chunk* chunk, int j0, int j1, value_t* ring_l,
                      value_t* ring_r) noexcept nogil:
     """Bring what the column player's moves into other finish zones lead to, of classes j0..j1-1, into the ring."""

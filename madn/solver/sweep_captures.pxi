@@ -246,18 +246,3 @@ cdef void place_row(const Tables* t, int strip, int a, int first, int end, const
             pair = <value_t*>t.after_capture + pairs_of(t, i, own) + 2 * <int64_t>a
             pair[0] = left[i - first]
             pair[1] = right[i - first]
-
-
-cdef void keep_row(const Tables* t, int strip, int a, const value_t* L, const value_t* R) noexcept nogil:
-    """Copy what captures lead to of row a, if that has a boxed piece: the columns before those computed here."""
-    cdef int b, g, first = t.first_column, h = t.row_boxed[a]
-    cdef value_t* pairs
-    if h < 0:
-        return
-    if t.mirrored:
-        first = max(first, t.col_class[strip])
-    for g in range(t.first_group):
-        pairs = <value_t*>t.after_capture + pairs_of(t, h, g)
-        for b in range(max(first, t.col_class[t.group_class[g]]), t.col_class[t.group_class[g + 1]]):
-            pairs[2 * b] = -R[t.start_r[a] + b]
-            pairs[2 * b + 1] = -L[t.start_l[a] + b]

@@ -122,15 +122,6 @@ cdef class Sweeper:
         else:
             place_strip[int32_t](self, strip, first, end, left, right, self.L, self.R, threads)
 
-    def keep_edge(self, int first, int end, int threads):
-        """Copy what captures lead to of strips first..end-1, in the columns before those computed here."""
-        self.check_late(first, end)
-        threads = checked_threads(threads)
-        if self.wide:
-            keep_strips[double](self, first, end, self.L, self.R, threads)
-        else:
-            keep_strips[int32_t](self, first, end, self.L, self.R, threads)
-
     cdef int check_late(self, int first, int end) except -1:
         """Raise ValueError unless strips first..end-1 are kept here, of a component that is cut into panels."""
         if not self.t.late or not 0 <= first < end <= self.t.strips:
@@ -139,8 +130,31 @@ cdef class Sweeper:
             raise ValueError(f"strip {end - 1} has no columns here")
         return 0
 
-    def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double rounding=0.0):
+    cdef int check_edge(self, values, int64_t size) except -1:
+        """Raise ValueError unless these are so many values, of the right type, that can be written to."""
+        if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype != self.L.dtype \
+                or not values.flags.c_contiguous or not values.flags.writeable or len(values) != size:
+            raise ValueError(f"an edge is not an array of {size} values")
+        return 0
+
+    def edge_sizes(self, int first, int end):
+        """How many values `run` takes and gives of strips first..end-1: those at the edges of the columns here."""
+        cdef Tables* t = &self.t
+        if not 0 <= first < end <= t.strips:
+            raise ValueError(f"strips {first} to {end} of {t.strips}")
+        cdef int before = t.group_class[t.first_group], last = t.group_class[t.end_group]
+        cdef int reach = max(first, min(end, before)) if t.mirrored else end    # others have their own class here
+        cdef int64_t chunks = t.first_chunk[end] - t.first_chunk[first]
+        cdef int64_t taken = t.first_chunk[reach] - t.first_chunk[first]
+        return (2 * LANES * taken * (t.col_class[before] - t.col_class[max(0, before - DIE)]),
+                2 * LANES * chunks * (t.col_class[last] - t.col_class[max(0, last - DIE)]))
+
+    def run(self, int first, int end, int threads, bint examine, double skip_below=0.0, double rounding=0.0,
+            edge_in=None, edge_out=None):
         """Pass over strips first..end-1 and return what was found, in stored units.
+
+        `edge_in` are the six classes of columns before those computed here, as another process gave them in its
+        `edge_out`, which this one fills with its last six.
 
         A sweep returns (largest change of what captures lead to, positions computed). An examination, which changes
         nothing, returns three extremes (six times the residual, least value, largest value), each as (value, row,
@@ -150,6 +164,13 @@ cdef class Sweeper:
             raise ValueError(f"strips {first} to {end} of {self.t.strips}")
         if self.t.late:
             self.check_late(first, end)
+        elif edge_in is not None or edge_out is not None:
+            raise ValueError("there are no edges where all columns are computed")
+        sizes_of_edges = self.edge_sizes(first, end)
+        if self.t.late and sizes_of_edges[0] > 0 or edge_in is not None:
+            self.check_edge(edge_in, sizes_of_edges[0])
+        if edge_out is not None:
+            self.check_edge(edge_out, sizes_of_edges[1])
         threads = checked_threads(threads)
         rows = range(self.t.row_class[first], self.t.row_class[end])
         self.tables.check_columns(rows, self.t.exit_row, sizes(self.column_exits, self.L))
@@ -160,9 +181,9 @@ cdef class Sweeper:
             self.aside = np.zeros((2, 2, chunks, self.largest_strip * LANES), self.L.dtype)
         if self.wide:
             return run_strips[double](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
-                                      skip_below, rounding)
+                                      skip_below, rounding, edge_in, edge_out)
         return run_strips[int32_t](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
-                                   skip_below, rounding)
+                                   skip_below, rounding, edge_in, edge_out)
 
 
 cdef const int8_t* int8(const int8_t[::1] array) except NULL:
@@ -228,15 +249,6 @@ cdef place_strip(Sweeper c, int strip, int first, int end, const value_t[::1] le
                   &right[<int64_t>(a - row) * (end - first)], &L[0], &R[0])
 
 
-cdef keep_strips(Sweeper c, int first, int end, value_t[::1] L, value_t[::1] R, int threads):
-    cdef Tables* t = &c.t
-    cdef int a, strip
-    for strip in range(first, end):
-        for a in prange(t.row_class[strip], t.row_class[strip + 1], nogil=True, num_threads=threads,
-                        schedule="static"):
-            keep_row(t, strip, a, &L[0], &R[0])
-
-
 def parts_in_order(counts, int workers, int together):
     """Where the parts of each strip begin among all parts, and which strip before each has any, or -1.
 
@@ -271,8 +283,24 @@ cdef void prepare(Sweeper c, int strip, value_t[:, :, ::1] aside, Job like, Job*
             jobs[k].aside_r = &aside[1, k, 0]
 
 
+cdef give_edges(Sweeper c, int first, int end, Job* jobs, value_t[::1] edge_in, value_t[::1] edge_out):
+    """Tell the jobs of strips first..end-1 where their edges are."""
+    cdef Tables* t = &c.t
+    cdef int before = t.group_class[t.first_group], last = t.group_class[t.end_group], k
+    cdef int reach = max(first, min(end, before)) if t.mirrored else end
+    cdef int64_t width = 2 * LANES * <int64_t>(t.col_class[before] - t.col_class[max(0, before - DIE)])
+    if edge_in is not None and width > 0:
+        for k in range(t.first_chunk[reach] - t.first_chunk[first]):
+            jobs[k].edge_in = &edge_in[k * width]
+    width = 2 * LANES * <int64_t>(t.col_class[last] - t.col_class[max(0, last - DIE)])
+    if edge_out is not None and width > 0:
+        for k in range(t.first_chunk[end] - t.first_chunk[first]):
+            jobs[k].edge_out = &edge_out[k * width]
+
+
 cdef run_strips(Sweeper c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scratch, value_t[:, :, :, ::1] aside,
-                int first, int end, int threads, bint examining, double skip_below, double rounding):
+                int first, int end, int threads, bint examining, double skip_below, double rounding, edge_in,
+                edge_out):
     cdef Tables* t = &c.t
     cdef double[:, ::1] by_strip = c.by_strip
     cdef const int32_t[::1] in_order = c.in_order
@@ -316,6 +344,7 @@ cdef run_strips(Sweeper c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scrat
             prepare(c, strip, aside[strip % 2], like, wave.jobs + (t.first_chunk[strip] - t.first_chunk[first]))
         for k in range(chunks):
             wave.found[k] = total
+        give_edges[value_t](c, first, end, wave.jobs, edge_in, edge_out)
         with nogil:
             if workers == 1:                     # no parallel region: its cost would show
                 run_tasks(t, &wave, &L[0], &R[0], &scratch[0, 0])

@@ -55,6 +55,9 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
     load_exits(t, chunk, max(walk.exits, j - DIE), t.group_class[g + 1], ring_l, ring_r)
     walk.exits = t.group_class[g + 1]
     earliest = max(walk.have, t.col_class[max(0, j - DIE)])
+    if job.edge_in != NULL and earliest < t.first_column:
+        edge(t, earliest, t.first_column, ring_l, ring_r, <value_t*>job.edge_in, True)
+        earliest = t.first_column
     if earliest < t.col_class[lowest]:
         load_earlier(t, chunk, earliest, t.col_class[lowest], L, R, ring_l, ring_r)
         earliest = t.col_class[lowest]
@@ -79,6 +82,8 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
         keep_after_capture(t, chunk, g, c0, c1, L, R, ring_l, ring_r, walk.found)
         job.moved[g] = walk.found.change
     walk.have = c1
+    if job.edge_out != NULL and g == t.end_group - 1:
+        edge(t, t.col_class[t.group_class[g + 1] - DIE], c1, ring_l, ring_r, <value_t*>job.edge_out, False)
 
 
 cdef void set_aside(const Tables* t, const Job* job, value_t* aside_l, value_t* aside_r,

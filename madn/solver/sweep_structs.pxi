@@ -92,7 +92,7 @@ cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays 
     bint mirrored, refill, must_capture
     bint late            # what the row player's captures lead to is as the last sweep left it: `place_captures` brings it
     int first_group, end_group    # the groups that are computed here ...
-    int first_column, end_column  # ... and the columns that are kept here
+    int first_column, end_column  # ... and their columns
     const int32_t* row_class
     const int32_t* col_class
     const int32_t* group_class
@@ -168,6 +168,8 @@ cdef struct Job:         # one pass over one chunk
     double rounding          # added before rounding: 0 rounds to nearest, -0.5 down, 0.5 up (fixed32)
     double* pending      # by group: how much what it reads has moved since it was last computed
     double* moved        # by group, out: how much it moved in this pass
+    void* edge_in        # the ring of the six classes before those computed here, or NULL
+    void* edge_out       # room for the ring of the last six of those, or NULL
     void* aside_l        # captures inside the rows' own class (mirrored components)
     void* aside_r
 

@@ -31,9 +31,8 @@ TYPES: dict[Any, Any] = {Int8: np.int8, Int32: np.int32, Int64: np.int64, Mask: 
 
 
 class Panel(NamedTuple):
-    """The classes first..end-1 of columns, which one process of a cluster computes; it keeps those from `edge` on."""
+    """The classes first..end-1 of columns, at least six, which one process of a cluster computes."""
 
-    edge: int
     first: int
     end: int
 
@@ -59,7 +58,7 @@ class SweepTables:
     exits: int  # finish zones that the column player can move to
     first_group: int  # the groups that are computed here ...
     end_group: int
-    first_column: int  # ... and the columns that are kept here
+    first_column: int  # ... and their columns
     end_column: int
     row_class: Int32  # first row of strip i
     col_class: Int32  # first column of class j
@@ -118,12 +117,11 @@ class SweepTables:
         components that moves of the row player lead to, and `column_exits` of the column player, in both alike. With
         `whole` matrices every column is kept, also of like sides. `captures` are the places, by row and group of
         columns, in an array of what captures lead to, and how many values that has; by default row follows row. Columns
-        that a row is not kept for have a place too, any one. With a `panel` only its columns are computed, and `start`,
-        `row_exits` and `captures` are for those that it keeps.
+        that a row is not kept for have a place too, any one. With a `panel` only its columns are computed and kept.
         """
         S, mirrored = rows.rules.squares, rows.finish == columns.finish and not whole
-        edge, *computed = panel or Panel(0, 0, len(columns.class_start) - 1)
-        groups = column_groups(columns, panel or ())
+        computed = panel or Panel(0, len(columns.class_start) - 1)
+        groups = column_groups(columns, computed)
         first_group, end_group = np.searchsorted(groups, computed).tolist()
         of_exits = exit_classes(columns)
         windows = [ring_size(starts, groups) for starts in (columns.class_start, *of_exits)]
@@ -156,8 +154,8 @@ class SweepTables:
             exits=len(column_exits),
             first_group=first_group,
             end_group=end_group,
-            first_column=int(columns.class_start[edge]),
-            end_column=int(columns.class_start[computed[1]]),
+            first_column=int(columns.class_start[computed.first]),
+            end_column=int(columns.class_start[computed.end]),
             row_class=padded(rows.class_start, np.int32),
             col_class=padded(columns.class_start, np.int32),
             group_class=padded(groups, np.int32),
@@ -254,8 +252,7 @@ class SweepTables:
         self._check_kept(t)
         lowest = t.col_class[t.row_pips].astype(np.int64) if self.mirrored else np.zeros(n, np.int64)
         lowest = lowest.clip(self.first_column, self.end_column)
-        computed = t.col_class[t.group_class[self.first_group]]
-        from_column = np.repeat(lowest.clip(computed), np.diff(t.row_first))
+        from_column = np.repeat(lowest, np.diff(t.row_first))
         for name, size in zip(("start_l", "start_r"), matrices, strict=True):
             for first in (lowest, self.end_column):
                 check_range(name, getattr(t, name) + first, 0, size - LANES)
@@ -271,10 +268,12 @@ class SweepTables:
         if not 0 <= self.first_group < self.end_group <= self.groups:
             raise ValueError(f"groups {self.first_group} to {self.end_group} of {self.groups}")
         first, end = (int(t.group_class[group]) for group in (self.first_group, self.end_group))
-        edges = t.col_class[max(0, first - DIE)], t.col_class[end]
-        if not 0 <= self.first_column <= edges[0] <= edges[1] <= self.end_column <= self.columns:
+        if (self.first_column, self.end_column) != (t.col_class[first], t.col_class[end]):
             raise ValueError(f"columns {self.first_column} to {self.end_column} are not those of the groups")
-        if not self.late and (self.first_column, self.end_column) != (0, self.columns):
+        if self.late:
+            if end - first < min(DIE, len(t.col_class) - 1):
+                raise ValueError(f"classes {first} to {end} of columns are less than a roll leads to")
+        elif (self.first_column, self.end_column) != (0, self.columns):
             raise ValueError("columns are left out, but captures are not late")
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:

@@ -1,7 +1,7 @@
 """A component of which this process computes one panel of columns, for all rows.
 
 Moves of the row player stay in the panel. Moves of the column player lead up to six classes to the left: those columns
-of each strip, the edge, come from the process before as soon as it has computed them. Captures of the row player lead
+of each strip, the edge, come from the process before as soon as it has computed them, as its kernel had them at hand. Captures of the row player lead
 up to a lap to the right: their values come from the processes there, and a sweep reads them as the last one left them,
 as it does with captures of the column player. So every process computes the same from the same, however many there are.
 A process works through stages, strips that it computes between two exchanges, about one stage behind the one before.
@@ -25,6 +25,7 @@ from madn.solver.cluster.processes import CAPTURES, EDGES, Processes
 from madn.solver.components import Matrices
 from madn.solver.numbers import Representation, Values
 from madn.solver.sides import Side
+from madn.solver.solution import Extreme, Found
 from madn.solver.tables import LANES, Panel, SweepTables, column_groups, first_captured
 
 STAGE = 1 << 18  # pairs of states a process, at the least, between two exchanges: about a millisecond
@@ -50,10 +51,10 @@ class PanelComponent:
         self.mirrored = rows.finish == columns.finish
         self.strips = panel.end if self.mirrored else len(rows.class_start) - 1  # those that have columns here
         self.stages = stages(rows, columns, len(panels))
-        edge, self.begin, self.end = (int(columns.class_start[j]) for j in panel)
+        self.begin, self.end = (int(columns.class_start[j]) for j in panel)
         own = columns.class_start[rows.pips] if self.mirrored else np.zeros(rows.size, np.int32)
-        self.first = np.clip(own, edge, self.end).astype(np.int64)  # the first column that is kept of each row
-        ends = np.cumsum(self.end - self.first)
+        first = np.clip(own, self.begin, self.end).astype(np.int64)  # the first column that is kept of each row
+        ends = np.cumsum(self.end - first)
         self.start = ends - self.end
         self.L, self.R = (representation.zeros(int(ends[-1]) + LANES) for _ in range(2))
         starts = (self.start, self.start)
@@ -84,22 +85,15 @@ class PanelComponent:
     def sweep(self, compute: bool = True) -> Iterator[tuple[float, float, int]]:
         """Compute every value once; yields the part done, the largest change of what captures lead to, and updates.
 
-        Without computing, only what other processes need of this one is exchanged.
+        Without computing, captures come to lead to what is there.
         """
         waiting = [_Inbox(self, source) for source in self._right]
         own: deque[int] = deque()  # stages whose captures of this process are not placed yet
-        number, last = self.processes.number, len(self.panels) - 1
         for stage, strips in enumerate(self.stages):
-            here = range(strips.start, min(strips.stop, self.strips))
-            if number > 0:
-                self._receive_edge(strips)
-            change, updates = self._run(here) if compute and here else (0.0, 0)
-            if compute and here and number > 0:
-                self.sweeper.keep_edge(here.start, here.stop, self.threads)
-            if number < last:
-                self._send_edge(strips)
+            change, updates = self._run(strips, examine=False) if compute else (0.0, 0)
             for to in self._left:
-                self.processes.send(to, CAPTURES, self._captures(self._wanted(strips, to), self._boxed_of(number, to)))
+                boxed = self._boxed_of(self.processes.number, to)
+                self.processes.send(to, CAPTURES, self._captures(self._wanted(strips, to), boxed))
             own.append(stage)
             done = stage + 1 == len(self.stages)
             while own and (done or self._passed(own[0], strips.stop)):
@@ -109,16 +103,37 @@ class PanelComponent:
             yield (stage + 1) / len(self.stages), change, updates
         self.processes.finish_sending()
 
-    def _run(self, strips: range) -> tuple[float, int]:
-        began = time.perf_counter()
-        change, updates = self.sweeper.run(strips.start, strips.stop, self.threads, False)
-        self.computed += time.perf_counter() - began
-        self.work += int(updates)
-        return float(change), int(updates)
-
-    def examine(self) -> tuple[Any, ...]:
+    def examine(self) -> Found | None:
         """What the kernel finds in this panel: six times the residual, the least and the largest value."""
-        found: tuple[Any, ...] = self.sweeper.run(0, self.strips, self.threads, True)
+        found: Found | None = None
+        for strips in self.stages:
+            extremes = self._run(strips, examine=True)
+            if len(extremes) == 3:
+                new = Found(*(Extreme(*extreme) for extreme in extremes))
+                found = found.merged(new) if found else new
+        self.processes.finish_sending()
+        return found
+
+    def _run(self, strips: range, examine: bool) -> tuple[Any, ...]:
+        """Pass over the strips of a stage that have columns here: from the edge of the process before to the next."""
+        here = range(strips.start, min(strips.stop, self.strips))
+        if not here:
+            return (0.0, 0)
+        number = self.processes.number
+        taken, given = self.sweeper.edge_sizes(here.start, here.stop)
+        edge_in = np.empty(taken, self.L.dtype) if taken else None
+        if edge_in is not None:
+            self.processes.receive(number - 1, EDGES, edge_in)
+        edge_out = np.empty(given, self.L.dtype) if given and number + 1 < len(self.panels) else None
+        began = time.perf_counter()
+        found: tuple[Any, ...] = self.sweeper.run(
+            here.start, here.stop, self.threads, examine, edge_in=edge_in, edge_out=edge_out
+        )
+        if edge_out is not None:
+            self.processes.send(number + 1, EDGES, edge_out)
+        if not examine:
+            self.computed += time.perf_counter() - began
+            self.work += int(found[1])
         return found
 
     def settle(self) -> None:
@@ -156,9 +171,8 @@ class PanelComponent:
 
     def _wanted(self, strips: range, to: int) -> range:
         """Those of some strips that a process keeps columns of."""
-        return (
-            range(strips.start, max(strips.start, min(strips.stop, self.panels[to].end))) if self.mirrored else strips
-        )
+        end = min(strips.stop, self.panels[to].end) if self.mirrored else strips.stop
+        return range(strips.start, max(strips.start, end))
 
     def _boxed_of(self, source: int, to: int | None) -> range:
         """The boxed columns of a panel, by their numbers, that the captures in another one lead to; or all of them."""
@@ -173,8 +187,7 @@ class PanelComponent:
 
     def _first_of(self, strip: int) -> int:
         """The first column that is kept of a strip."""
-        edge = int(self.columns.class_start[self.panel.edge])
-        return min(self.end, max(edge, int(self.columns.class_start[strip]))) if self.mirrored else edge
+        return min(self.end, max(self.begin, int(self.columns.class_start[strip]))) if self.mirrored else self.begin
 
     def _rows_of(self, strip: int) -> int:
         return int(self.rows.class_start[strip + 1] - self.rows.class_start[strip])
@@ -186,36 +199,6 @@ class PanelComponent:
             return matrix[:0].reshape(0, self.end - first)
         begin = int(self.start[row]) + first
         return matrix[begin : begin + count * (self.end - first)].reshape(count, self.end - first)
-
-    def _edge(self, strip: int, first: int, end: int) -> tuple[int, int]:
-        """The columns of the classes first..end-1 that a strip has."""
-        begin, stop = int(self.columns.class_start[first]), int(self.columns.class_start[end])
-        return (max(begin, min(stop, int(self.columns.class_start[strip]))) if self.mirrored else begin), stop
-
-    def _send_edge(self, strips: range) -> None:
-        following = self.panels[self.processes.number + 1]
-        parts = []
-        for strip in range(strips.start, min(strips.stop, following.first) if self.mirrored else strips.stop):
-            begin, end = self._edge(strip, following.edge, following.first)
-            first = self._first_of(strip)
-            parts += [self._strip(m, strip)[:, begin - first : end - first].ravel() for m in (self.L, self.R)]
-        if parts:
-            self.processes.send(self.processes.number + 1, EDGES, np.concatenate(parts))
-
-    def _receive_edge(self, strips: range) -> None:
-        panel, views = self.panel, []
-        for strip in range(strips.start, min(strips.stop, panel.first) if self.mirrored else strips.stop):
-            begin, end = self._edge(strip, panel.edge, panel.first)
-            first = self._first_of(strip)
-            views += [self._strip(m, strip)[:, begin - first : end - first] for m in (self.L, self.R)]
-        if not views:
-            return
-        values = np.empty(sum(view.size for view in views), self.L.dtype)
-        self.processes.receive(self.processes.number - 1, EDGES, values)
-        at = 0
-        for view in views:
-            view[:] = values[at : at + view.size].reshape(view.shape)
-            at += view.size
 
     def _captures(self, strips: range, boxed: range) -> Values:
         """The values of boxed columns for the rows of some strips: strip by strip, L and R."""
@@ -229,10 +212,10 @@ class PanelComponent:
         return [np.take(self._strip(matrix, strip), columns, axis=1) for matrix in (self.L, self.R)]
 
     def _place_own(self, stage: int) -> None:
-        """Let captures lead to what this process has computed, or has at its edge."""
-        number = int(self._boxed[self.panel.edge]), int(self._boxed[self.panel.end])
+        """Let captures lead to what this process has computed."""
+        boxed = self._boxed_of(self.processes.number, None)
         for strip in range(self.stages[stage].start, min(self.stages[stage].stop, self.strips)):
-            kept = self._kept(strip, range(*number))
+            kept = self._kept(strip, boxed)
             left, right = (part.ravel() for part in self._boxed_values(strip, kept))
             self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads)
 
@@ -287,11 +270,11 @@ def capture_places(rows: Side, columns: Side, panel: Panel) -> tuple[NDArray[np.
     starts = columns.class_start[groups].astype(np.int64)
     mirrored = rows.finish == columns.finish
     earliest = first_captured(rows) if mirrored else np.zeros(len(rows.boxed), np.int64)
-    edge, end = (int(columns.class_start[j]) for j in (panel.edge, panel.end))
-    first = np.clip(columns.class_start[earliest].astype(np.int64), edge, end)
+    begin, end = (int(columns.class_start[j]) for j in panel)
+    first = np.clip(columns.class_start[earliest].astype(np.int64), begin, end)
     ends = np.cumsum(end - first)
     begins = (ends - end)[:, None]
-    kept = (earliest[:, None] < groups[1:]) & (groups[:-1] >= panel.edge) & (groups[1:] <= panel.end)
+    kept = (earliest[:, None] < groups[1:]) & (groups[:-1] >= panel.first) & (groups[1:] <= panel.end)
     total = int(ends[-1]) if len(ends) else 0
     return np.where(kept, begins, -starts[:-1]), 2 * max(total, int(np.diff(starts).max()))
 

@@ -103,7 +103,7 @@ class ClusterConvergence:
             self.component.settle()
             found = self.component.examine()
         every = [part for part in self.processes.everyone(found) if part is not None]
-        residual, least, most = ([Extreme(*part[kind]) for part in every] for kind in range(3))
+        residual, least, most = zip(*every, strict=True)
         return Found(
             min(residual, key=lambda e: (-e.value, *self._place(e))),
             min(least, key=lambda e: (e.value, *self._place(e))),

@@ -1,4 +1,4 @@
-"""Handing solved components to the database: process 0 puts them in the order of IDs, the others send it their tiles."""
+"""Handing solved components to the database: process 0 puts them in the order of IDs, the others send their tiles."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -26,8 +26,8 @@ def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = 
     for count in range(most, 1, -1):
         cuts = balanced_cuts(work, np.asarray(speeds[:count], float))
         if (np.diff(columns.class_start[cuts]) > 0).all():
-            return [Panel(max(0, first - DIE), first, end) for first, end in pairwise(cuts)]
-    return [Panel(0, 0, classes)]
+            return [Panel(first, end) for first, end in pairwise(cuts)]
+    return [Panel(0, classes)]
 
 
 def class_work(rows: Side, columns: Side) -> NDArray[np.float64]:

@@ -103,15 +103,15 @@ def component_loads(rules: Rules, pair: Pair, processes: int) -> list[Load]:
         row_exits = [_between(rules, zone, 0, last) for zone in exits(rules, f)]
         fetched = 2 * (below * sum(exit_states) + columns[first:end].sum() * sum(row_exits))
         captured = 2 * sum(
-            int(boxed_rows[i]) * int(columns[max(edge, i - S if mirrored else 0) : end].sum())
+            int(boxed_rows[i]) * int(columns[max(first, i - S if mirrored else 0) : end].sum())
             for i in range(len(boxed_rows))
         )
         late = 2 * int(boxed[first:end].sum()) * int(below)
         loads.append(
             Load(
-                memory=int(2 * _kept(rows, columns, edge, end, mirrored) + captured + fetched),
+                memory=int(2 * _kept(rows, columns, first, end, mirrored) + captured + fetched),
                 checkpoint=captured + late,
-                left=int(2 * _kept(rows[: first if mirrored else None], columns, edge, first, mirrored)),
+                left=int(2 * rows[: first if mirrored else None].sum() * columns[edge:first].sum()),
                 right=int(2 * boxed[end : end + S].sum() * below),
                 exits=int(fetched * (count - 1) // count),
             )

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from madn.board import Board
+from madn.rules import DIE
 from madn.solver.cluster.checkpoints import Checkpoints
 from madn.solver.cluster.component import PanelComponent
 from madn.solver.cluster.convergence import ClusterConvergence
@@ -166,7 +167,7 @@ class ClusterSolver:
                 Wanted(
                     zone,
                     rows.finish,
-                    range(min(panel.edge, last), min(panel.end, last)),
+                    range(min(max(0, panel.first - DIE), last), min(panel.end, last)),
                     range(panel.end if rows.finish == columns.finish else strips),
                 )
                 for panel in panels
