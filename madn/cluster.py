@@ -53,6 +53,7 @@ class ClusterJob:
     needs: ClusterPlan
     out: str
     chosen: bool  # whether the scratch directory was not named
+    where: list[tuple[str, int]]  # the computer and the process ID of each process
 
     def run(self, progress: Progress | None = None) -> ClusterResult | None:
         """Solve, store, put the database in its place, empty the scratch directories; None but for process 0."""
@@ -132,10 +133,11 @@ def prepare_cluster(
 
     plan = _agreed(together, planned)
     _check_alike(together, plan)
+    where = together.everyone((platform.node(), os.getpid()))
 
     def checked() -> ClusterJob:
         needs = cluster_plan(plan, together.count)
-        return _checked(ClusterJob(together, plan, needs, os.fspath(out or ""), scratch is None))
+        return _checked(ClusterJob(together, plan, needs, os.fspath(out or ""), scratch is None, where))
 
     return _agreed(together, checked)
 
@@ -200,7 +202,8 @@ def _checked(job: ClusterJob) -> ClusterJob:
         free = available_memory()
         allowed, which = None if free is None else free // processes.neighbours, "available"
     if allowed is not None and memory > allowed:
-        raise ResourceError(f"its part needs {amount(memory)} of memory, and {amount(allowed)} are {which}")
+        advice = "more processes, on more computers, need less each"
+        raise ResourceError(f"its part needs {amount(memory)} of memory, and {amount(allowed)} are {which}; {advice}")
     check_scratch(str(plan.scratch))
     rooms: list[tuple[list[str], int]] = [([str(plan.scratch)], needs.scratch_bytes * processes.neighbours)]
     if processes.number == 0:

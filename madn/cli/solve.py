@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from madn.board import Board
+from madn.cli.cluster import bits_a_second, cluster_rows, plan_cluster
 from madn.cli.options import Function, memory_bytes, rules_options
 from madn.cli.output import (
     attributes,
@@ -180,7 +181,7 @@ def solve(
     if out is not None and Path(out).absolute().parent == (home := data_directory()):
         home.mkdir(parents=True, exist_ok=True)  # where databases are looked for
     if cluster:
-        _solve_together(rules, out, as_json, bits=bits, policy=policy, census=census, **settings)
+        solve_together(rules, out, as_json, bits=bits, policy=policy, census=census, **settings)
         return
     try:
         job = prepare(rules, out, bits=bits, policy=policy, census=census, **settings)
@@ -203,17 +204,15 @@ def solve(
         click.echo(f"\nThe samples are in {result.sample}")
 
 
-def _solve_together(rules: Rules, out: str | None, as_json: bool, **settings: Any) -> None:
-    """Solve with all processes; only process 0 says something."""
+def solve_together(rules: Rules, out: str | None, as_json: bool, **settings: Any) -> None:
+    """Solve with all processes of a cluster; only process 0 says something."""
     from madn.cluster import prepare_cluster
 
     job = prepare_cluster(rules, out, **settings)
     if job.processes.number > 0:
         job.run()
         return
-    count = job.processes.count
-    processes = f"{count:,} processes, memory and scratch of each" if count > 1 else "1 process"
-    click.echo(columns([*_plan_rows(job.plan), ("cluster", processes)]) + "\n", err=True)
+    click.echo(columns([*_plan_rows(job.plan), *cluster_rows(job.where)]) + "\n", err=True)
     with ProgressBar("solving") as bar:
         solved = job.run(bar)
     assert solved is not None
@@ -264,14 +263,33 @@ def _instead(plan: "Plan", room: "Room") -> str:
 @click.command()
 @solver_options
 @storing_options
+@click.option(
+    "--ranks", type=int, metavar="K", help="Plan for so many processes of a cluster, each like this computer."
+)
+@click.option(
+    "--bandwidth",
+    metavar="RATE",
+    default="10G",
+    show_default=True,
+    callback=bits_a_second,
+    help="What each of them can receive, in bits a second.",
+)
 @json_option
 def plan(
-    rules: Rules, out: str | None, policy: str | None, bits: int | str | None, as_json: bool, **settings: Any
+    rules: Rules,
+    out: str | None,
+    policy: str | None,
+    bits: int | str | None,
+    ranks: int | None,
+    bandwidth: float,
+    as_json: bool,
+    **settings: Any,
 ) -> None:
     """Say what a solve would need and whether this computer has it, and do nothing.
 
     The time is estimated from a measurement that takes a moment. Without --out and --policy a database in the present
-    directory is meant.
+    directory is meant. With --ranks it says what each process of a cluster would need, what goes over the network, and
+    whether a cluster is worth it.
 
     Example: madn plan --pieces 3
     """
@@ -279,6 +297,11 @@ def plan(
     from madn.solving import planned
     from madn.verdict import Room, disk_bytes, ways
 
+    if ranks is not None:
+        if policy is not None:
+            raise click.UsageError("a cluster does not write --policy")
+        plan_cluster(rules, ranks, bandwidth, as_json, bits=bits, **settings)
+        return
     place = out or policy or os.path.join(os.curdir, f"{rules.pieces}-pieces")
     values = out is not None or policy is None
     wanted = planned(rules, place if values else None, policy=policy, bits=bits, **settings)

@@ -1,10 +1,10 @@
 """A component of which this process computes one panel of columns, for all rows.
 
 Moves of the row player stay in the panel. Moves of the column player lead up to six classes to the left: those columns
-of each strip, the edge, come from the process before as soon as it has computed them, as its kernel had them at hand. Captures of the row player lead
-up to a lap to the right: their values come from the processes there, and a sweep reads them as the last one left them,
-as it does with captures of the column player. So every process computes the same from the same, however many there are.
-A process works through stages, strips that it computes between two exchanges, about one stage behind the one before.
+of each strip, the edge, come from the process before as soon as its kernel has them at hand. Captures of the row player
+lead up to a lap to the right: their values come from the processes there, and a sweep reads them as the last one left
+them, as it does with captures of the column player. So every process computes the same from the same, however many
+there are. A process works through stages, strips that it computes between two exchanges, a stage behind the one before.
 
 What comes from the right fills slots that up to six later strips still read as the last sweep left them: it is put
 there when those are computed.

@@ -2,19 +2,22 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import PlanError
+from madn.ranges import checked_int
 from madn.rules import DIE, Rules
 from madn.solver.cluster.panels import LEAST_WORK, balanced_cuts
 from madn.solver.estimate import STORING, Speed, seconds
 from madn.solver.footprint import class_sizes, component_positions, disk_peak
 from madn.solver.graph import Pair, exits
-from madn.solver.plan import BASE_MEMORY, Plan
+from madn.solver.plan import BASE_MEMORY, Plan, make_plan
 
 SWEEPS = 1.3  # as many times more sweeps as one process without panels needs: captures of both players are a sweep old
+MOST_PROCESSES = 1 << 16
 FIGURES = 1 << 26  # bytes of small files
 ORDER = 1 << 22  # values, at the least, that are put in the order of IDs at a time
 UNEVEN = 1.25  # how much more than its share a process may have on disk
@@ -47,6 +50,7 @@ class ClusterPlan:
 
 def cluster_plan(plan: Plan, processes: int) -> ClusterPlan:
     """Work out what a plan takes with so many processes; raises PlanError if they are too many."""
+    processes = checked_int("processes", processes, 1, MOST_PROCESSES, PlanError)
     rules, item, stored = plan.rules, plan.representation.itemsize, plan.representation.stored
     most = max(max_processes(rules, pair) for pair in plan.pairs)
     if processes > most:
@@ -148,7 +152,17 @@ class ClusterTime:
     computing: float
     network: float
     storing: float
-    alone: float  # one such computer, if it has the memory
+    alone: float  # one such computer without a cluster, from disk if need be
+
+    @property
+    def pointless(self) -> bool:
+        """Whether one computer alone is as fast."""
+        return self.total >= self.alone
+
+
+def planned_alone(rules: Rules, **settings: Any) -> Plan:
+    """How one computer would solve a game from disk."""
+    return make_plan(rules, scratch=".", **settings)
 
 
 def cluster_seconds(plan: Plan, cluster: ClusterPlan, speed: Speed, bandwidth: float) -> ClusterTime:
