@@ -1,0 +1,385 @@
+"""Several processes solve a game together: the same bytes for any number of them, whatever happens on the way."""
+
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cluster_threads import solve_in_threads
+
+import madn
+from madn.cli import main
+from madn.errors import CorruptBlockError, OutputError, PlanError
+from madn.rules import DIE, Rules
+from madn.solver import make_plan
+from madn.solver.cluster import convergence, panels, solve
+from madn.solver.cluster.plan import cluster_plan, component_loads, max_processes
+from madn.solver.sides import Side
+
+HERE = Path(__file__).resolve().parent
+MPIEXEC = shutil.which("mpiexec", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
+needs_mpi = pytest.mark.skipif(
+    find_spec("mpi4py") is None or MPIEXEC is None, reason="needs mpi4py and mpiexec: the extra madn[cluster]"
+)
+BOARD, SMALL = Rules(2, 12), ["solve", "--pieces", "2", "--squares", "12", "--threads", "1", "--cluster"]
+
+
+@pytest.fixture(autouse=True)
+def _many_panels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small boards are not worth many panels."""
+    monkeypatch.setattr(solve, "cut_panels", partial(panels.cut_panels, least=100))
+
+
+def stored(database: Path) -> bytes:
+    """The block files of a database."""
+    return b"".join(path.read_bytes() for path in sorted(database.glob("*.madn")))
+
+
+GAMES: list[tuple[Rules, dict[str, Any]]] = [
+    (BOARD, {}),
+    (Rules(3, 8), {"tolerance": 1e-9}),
+    (Rules(4, 8), {"board": "6,7,10,11/6,7,10,11"}),  # only what it can lead to
+    (Rules(2, 10, three_rolls=True, start_in_box=True, no_jumping=True, must_capture=True), {}),
+    (Rules(1, 8), {}),
+]
+
+
+@pytest.mark.parametrize(("rules", "settings"), GAMES, ids=lambda value: str(value).replace(" ", "-")[:40])
+def test_same_bytes_for_any_number_of_processes(tmp_path: Path, rules: Rules, settings: dict[str, Any]) -> None:
+    most = min(4, max(max_processes(rules, pair) for pair in make_plan(rules, board=settings.get("board")).pairs))
+    results = [solve_in_threads(count, rules, tmp_path / str(count), **settings) for count in range(1, most + 1)]
+    for count in range(2, most + 1):
+        assert stored(tmp_path / str(count)) == stored(tmp_path / "1")
+        assert results[count - 1].result.residual_board == results[0].result.residual_board
+        assert sum(process["sent"] for process in results[count - 1].processes) > 0
+    assert not list(tmp_path.glob("*.scratch"))
+    plain = madn.solve(rules, out=tmp_path / "plain", **settings)
+    assert results[0].result.residual <= plain.tolerance
+    assert results[0].result.win == pytest.approx(plain.win, abs=1000 * plain.tolerance)
+    with madn.open_database(tmp_path / "plain") as one, madn.open_database(tmp_path / "1") as other:
+        ids = np.concatenate([np.arange(first, first + count) for first, count in one.ranges()])
+        difference = np.abs(one.win_many(ids) - other.win_many(ids))
+    assert difference.max() <= 1000 * plain.tolerance
+
+
+def test_fixed_point_numbers_are_the_same_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("madn.solver.plan.SMALL_GAME", 1)
+    for count in (1, 3):
+        result = solve_in_threads(count, Rules(3, 8), tmp_path / str(count), tolerance=1e-6, bits="full")
+        assert result.result.representation == "fixed32"
+    assert stored(tmp_path / "3") == stored(tmp_path / "1")
+
+
+@pytest.mark.parametrize("pair", [(0, 0), (0, 1), (1, 6)])
+@pytest.mark.parametrize("count", [1, 2, 3, 5])
+def test_panels_cover_the_columns_and_share_the_work(pair: tuple[int, int], count: int) -> None:
+    rows, columns = (Side(Rules(3, 24), zone) for zone in pair)
+    cut = panels.cut_panels(rows, columns, [1.0] * count, least=1)
+    assert len(cut) == min(count, (len(columns.class_start) - 1) // DIE)
+    assert [panel.first for panel in cut] == [0, *(panel.end for panel in cut[:-1])]
+    assert cut[-1].end == len(columns.class_start) - 1
+    assert all(panel.end - panel.first >= DIE for panel in cut)
+    if pair == (0, 0):
+        work = panels.class_work(rows, columns)
+        shares = [work[panel.first : panel.end].sum() / work.sum() for panel in cut]
+        assert max(shares) < 1.4 / count
+        faster = panels.cut_panels(rows, columns, [3.0] + [1.0] * (count - 1), least=1)
+        assert faster[0].end >= cut[0].end
+
+
+def test_memory_of_each_falls_with_the_number_of_processes() -> None:
+    plan = make_plan(Rules(4), scratch=".")
+    needs = [cluster_plan(plan, count).memory_bytes for count in (1, 2, 4, 10, 16)]
+    assert needs == sorted(needs, reverse=True)
+    assert needs[3] < needs[0] / 5
+    with pytest.raises(PlanError, match="at most 27"):
+        cluster_plan(plan, 28)
+    assert sum(load.left for load in component_loads(Rules(4), (0, 0), 1)) == 0
+
+
+def test_the_memory_that_is_planned_is_that_which_is_used(tmp_path: Path) -> None:
+    rules = Rules(3, 12)
+    result = solve_in_threads(3, rules, tmp_path / "db")
+    loads = [load.memory for pair in make_plan(rules).pairs for load in component_loads(rules, pair, 3)]
+    assert max(process["memory"] for process in result.processes) <= 1.5 * 8 * max(loads) + 100_000
+
+
+# What an interrupted solve leaves
+
+
+class StopError(Exception):
+    """Ends a solve in the middle."""
+
+
+def stopped(after: int, count: int, out: Path, monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
+    """Begin a solve that ends after so many checkpoints, in one of the processes."""
+    write, done = solve.Checkpoints.write, [0]
+
+    def count_and_write(self: Any, *arguments: Any) -> None:
+        write(self, *arguments)
+        done[0] += self.processes.number == 0
+        if done[0] >= after and self.processes.number == 0:
+            raise StopError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(solve.Checkpoints, "write", count_and_write)
+        patch.setattr(convergence, "SELDOM", 0)
+        with pytest.raises(StopError):
+            solve_in_threads(count, BOARD, out, **settings)
+
+
+@pytest.mark.parametrize("after", [1, 20, 45])
+def test_a_stopped_solve_goes_on_with_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    solve_in_threads(1, BOARD, tmp_path / "one")
+    stopped(after, 3, tmp_path / "three", monkeypatch)
+    solve_in_threads(3, BOARD, tmp_path / "three")
+    assert stored(tmp_path / "three") == stored(tmp_path / "one")
+    assert not (tmp_path / "three.scratch").exists()
+
+
+def test_another_number_of_processes_is_told_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped(20, 3, tmp_path / "db", monkeypatch)
+    for count in (2, 4):
+        with pytest.raises(OutputError, match=r"with processes 3 instead of .: `mpiexec -n 3 madn solve .* --cluster"):
+            solve_in_threads(count, BOARD, tmp_path / "db")
+    with pytest.raises(OutputError, match="with tolerance"):
+        solve_in_threads(3, BOARD, tmp_path / "db", tolerance=1e-6)
+    solve_in_threads(3, BOARD, tmp_path / "db")
+
+
+def test_work_in_a_named_directory_is_taken_up_when_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where: dict[str, Any] = {"scratch": tmp_path / "work"}
+    with pytest.raises(PlanError, match="nothing to resume"):
+        solve_in_threads(2, BOARD, tmp_path / "db", resume=True, **where)
+    stopped(20, 2, tmp_path / "db", monkeypatch, **where)
+    with pytest.raises(OutputError, match="work that was begun"):
+        solve_in_threads(2, BOARD, tmp_path / "db", **where)
+    solve_in_threads(2, BOARD, tmp_path / "db", resume=True, **where)
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", ["captures?", "values"])
+def test_a_damaged_file_of_one_process_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    stopped(40, 2, tmp_path / "db", monkeypatch)
+    spoilt = 0
+    for path in (tmp_path / "db.scratch" / "process-0").glob(f"*.{suffix}"):
+        content = bytearray(path.read_bytes())
+        for place in range(0, len(content), 7):
+            content[place] ^= 1
+        path.write_bytes(content)
+        spoilt += 1
+    assert spoilt
+    with pytest.raises(CorruptBlockError, match=r"process-0/.*damaged.*--resume"):
+        solve_in_threads(2, BOARD, tmp_path / "db")
+
+
+def test_values_that_are_gone_are_solved_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve_in_threads(1, BOARD, tmp_path / "one")
+    stopped(40, 2, tmp_path / "db", monkeypatch)
+    for path in (tmp_path / "db.scratch" / "process-1").glob("*.values"):
+        path.unlink()
+    solve_in_threads(2, BOARD, tmp_path / "db")
+    assert stored(tmp_path / "db") == stored(tmp_path / "one")
+
+
+# With MPI
+
+
+def started(count: int, *arguments: str, cwd: Path) -> "subprocess.Popen[str]":
+    """Processes that write a checkpoint after every sweep, in the background."""
+    command = [str(MPIEXEC), "-n", str(count), sys.executable, str(HERE / "often.py"), *arguments]
+    return subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def together(*groups: list[str], cwd: Path, env: dict[str, str] | None = None) -> tuple[int, str, str]:
+    """Processes with arguments of their own: the exit status of all, and what they say."""
+    command = [str(MPIEXEC)]
+    for group in groups:
+        command += [":"] * (len(command) > 1) + ["-n", "1", *group]
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, env=env)
+    return done.returncode, done.stdout, done.stderr
+
+
+def one(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "madn", *arguments]
+
+
+@needs_mpi
+@pytest.mark.parametrize("count", [2, 3])
+def test_the_command_under_mpiexec(tmp_path: Path, count: int) -> None:
+    solve_in_threads(1, BOARD, tmp_path / "one")
+    with started(count, *SMALL, "--out", "db", "--json", cwd=tmp_path) as job:
+        out, err = job.communicate(timeout=120)
+    assert job.returncode == 0, err
+    result = json.loads(out)
+    assert len(result["processes"]) == count
+    assert all(process["sent"] > 0 for process in result["processes"][:-1])
+    assert f"process {count - 1}" in err
+    assert stored(tmp_path / "db") == stored(tmp_path / "one")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["db", "one"]
+    assert main(["verify", str(tmp_path / "db"), "--deep"]) == 0
+
+
+@needs_mpi
+@pytest.mark.parametrize(
+    ("first", "second", "status", "said"),
+    [
+        (["--out", "db"], ["--out", "db", "--tolerance", "1e-6"], 2, "process 1 of 2 has tolerance 1e-06"),
+        (["--out", "db"], ["--out", "db", "--no-jumping"], 2, "process 1 of 2 has no_jumping True"),
+        (["--out", "db"], ["--out", "db", "--threads", "x"], 2, "process 1 of 2 on .*'x' is not a valid integer"),
+        (["--tolerance", "7", "--out", "db"], ["--tolerance", "7", "--out", "db"], 2, "tolerance must be"),
+        (["--out", "db"], ["--out", "db", "--scratch", "/proc/none"], 3, "process 1 of 2 on .* are free on this disk"),
+        (
+            ["--out", "db"],
+            ["--out", "db", "--memory", "1M"],
+            3,
+            "process 1 of 2 on .* of memory, and 1 MiB are allowed",
+        ),
+        ([], [], 2, "--out DIR"),
+        (["--policy", "p", "--out", "db"], ["--policy", "p", "--out", "db"], 2, "does not write --policy"),
+        (["--proved", "--out", "db"], ["--proved", "--out", "db"], 2, "without --census and --proved"),
+    ],
+)
+def test_bad_input_is_one_line_of_one_process(
+    tmp_path: Path, first: list[str], second: list[str], status: int, said: str
+) -> None:
+    code, out, err = together(one(*SMALL, *first), one(*SMALL, *second), cwd=tmp_path)
+    assert (code, out) == (status, "")
+    assert len(err.strip().splitlines()) == 1
+    assert re.search(said, err), err
+    assert not (tmp_path / "db").exists()
+
+
+@needs_mpi
+def test_too_many_processes_are_refused(tmp_path: Path) -> None:
+    code, _, err = together(*[one(*SMALL, "--out", "db")] * 5, cwd=tmp_path)
+    assert code == 2
+    assert err.startswith("madn: 5 processes are too many for this game")
+    assert len(err.strip().splitlines()) == 1
+
+
+@needs_mpi
+def test_versions_are_compared(tmp_path: Path) -> None:
+    other = "import sys, madn.machine as m; m.version = lambda name: '9.9'; from madn.cli import main; sys.exit(main())"
+    code, _, err = together(
+        one(*SMALL, "--out", "db"), [sys.executable, "-c", other, *SMALL, "--out", "db"], cwd=tmp_path
+    )
+    assert code == 2
+    assert "process 1 of 2 has version 9.9, process 0 has" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+@needs_mpi
+def test_a_full_disk_of_one_process_ends_all(tmp_path: Path) -> None:
+    little = ["sh", "-c", 'ulimit -f 1; exec "$0" "$@"', sys.executable, str(HERE / "often.py"), *SMALL, "--out", "db"]
+    code, out, err = together([sys.executable, str(HERE / "often.py"), *SMALL, "--out", "db"], little, cwd=tmp_path)
+    assert (code, out) == (3, "")
+    assert len([line for line in err.splitlines() if line.startswith("madn:")]) == 1
+    assert "process-1" in err
+    assert "cannot be written" in err
+    assert not (tmp_path / "db").exists()
+
+
+def test_without_mpi4py_one_process_says_so(tmp_path: Path) -> None:
+    without = "import sys; sys.modules['mpi4py'] = None; from madn.cli import main; sys.exit(main())"
+    for number, said in ((0, "madn: a cluster needs mpi4py"), (1, "")):
+        environment = {**os.environ, "PMI_RANK": str(number)}
+        command = [sys.executable, "-c", without, *SMALL, "--out", "db"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
+        assert done.returncode == 3
+        assert done.stderr.startswith(said)
+        assert len(done.stderr.splitlines()) == (number == 0)
+
+
+def test_nothing_of_mpi_is_imported_without_a_cluster() -> None:
+    program = (
+        "import sys, madn; madn.solve(madn.Rules(1, 8)); from madn.cli import main; main(['plan', '--pieces', '1']);"
+        "print([name for name in sys.modules if 'mpi4py' in name or name == 'madn.cluster'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def kill_at_random(count: int, kills: int, arguments: list[str], folder: Path, longest: float) -> int:
+    """Begin solves, kill one of their processes at a random moment, go on, until enough were killed; how many ended."""
+    chance, killed, ended = random.Random(count), 0, 0
+    while killed < kills:
+        out = f"db{ended}"
+        while True:
+            with started(count, *arguments, "--out", out, cwd=folder) as job:
+                until = time.monotonic() + chance.uniform(0.2, longest)
+                while job.poll() is None and time.monotonic() < until:
+                    time.sleep(0.01)
+                victims = [id for id, words in processes() if "often.py" in words and out in words]
+                if job.poll() is None and len(victims) == count:
+                    os.kill(chance.choice(victims), signal.SIGKILL)
+                    began = time.monotonic()
+                    _, err = job.communicate(timeout=60)
+                    assert time.monotonic() - began < 20
+                    killed += job.returncode != 0
+                    assert job.returncode == 0 or "PID" in err
+                else:
+                    job.communicate(timeout=120)
+            if job.returncode == 0:
+                break
+        ended += 1
+    return ended
+
+
+def processes() -> list[tuple[int, list[str]]]:
+    """The processes of this computer, each with its arguments, without mpiexec and its helpers."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if "mpiexec" not in words[0] and "hydra" not in words[0]:
+            found.append((int(path.parent.name), [Path(word).name for word in words]))
+    return found
+
+
+@needs_mpi
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+@pytest.mark.parametrize(("count", "kills"), [(2, 2), pytest.param(3, 20, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(tmp_path: Path, count: int, kills: int) -> None:
+    solve_in_threads(1, BOARD, tmp_path / "one")
+    for number in range(kill_at_random(count, kills, SMALL, tmp_path, 3.0)):
+        assert stored(tmp_path / f"db{number}") == stored(tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_three_pieces_on_forty_squares(tmp_path: Path) -> None:
+    rules, board = Rules(3), "0,42/0,42"  # one piece of each side is home
+    for count in (1, 4):
+        solve_in_threads(count, rules, tmp_path / str(count), board=board, tolerance=1e-6)
+    assert stored(tmp_path / "4") == stored(tmp_path / "1")
+
+
+# The plan
+
+
+def test_a_plan_for_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--pieces", "4", "--ranks", "10", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["processes"] == 10
+    for name in ("memory_bytes", "rows_bytes", "scratch_bytes", "left_bytes", "right_bytes", "exit_bytes", "seconds"):
+        assert facts[name] > 0
+    assert main(["plan", "--pieces", "4", "--ranks", "10", "--bandwidth", "100M", "--memory", "30G"]) == 0
+    assert "pointless" in capsys.readouterr().out
+    for wrong in (["--ranks", "99"], ["--ranks", "0"], ["--ranks", "2", "--bandwidth", "fast"]):
+        assert main(["plan", "--pieces", "2", *wrong]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
