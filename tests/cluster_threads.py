@@ -1,6 +1,7 @@
 """Processes of a cluster that are threads of this one: what they say to each other goes through queues."""
 
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -72,6 +73,7 @@ def solve_in_threads(count: int, rules: Rules, out: Path, **settings: Any) -> Cl
             processes = ThreadProcesses(number, count, together)
             return prepare_cluster(rules, out, processes=processes, **{"threads": 1, **settings}).run()
         except BaseException:
+            time.sleep(0.2)  # the others may be on their way out of the barrier
             together.barrier.abort()
             raise
 
