@@ -25,6 +25,7 @@ from madn.solver.tables import TYPES, SweepTables
 RULES = Rules(2, 8, must_capture=True)
 ARRAYS = sorted(field.name for field in fields(SweepTables) if field.type in TYPES)
 NUMBERS = sorted({field.name for field in fields(SweepTables)} - set(ARRAYS))
+OF_PANELS = ("late", "first_group", "first_column")  # 0 where all columns are computed
 
 
 class Parts:
@@ -104,7 +105,16 @@ def test_a_wrong_number_anywhere_is_refused_or_does_no_harm(
 
 
 @pytest.mark.parametrize("kind", ["mirrored", "unlike"])
-@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"mirrored", "refill", "must_capture"}))
+@pytest.mark.parametrize("name", ["first_group", "first_column", "end_group", "end_column"])
+def test_columns_that_are_not_computed_are_refused(parts: dict[str, Parts], kind: str, name: str) -> None:
+    tables = parts[kind].tables
+    for wrong in (-1, 1, getattr(tables, name) + 1):
+        with pytest.raises(ValueError, match=r"."):
+            parts[kind].run(replace(tables, **{name: wrong}), "portable")
+
+
+@pytest.mark.parametrize("kind", ["mirrored", "unlike"])
+@pytest.mark.parametrize("name", sorted(set(NUMBERS) - {"mirrored", "refill", "must_capture", *OF_PANELS}))
 def test_sizes_that_are_too_small_are_refused(parts: dict[str, Parts], kind: str, name: str) -> None:
     tables = parts[kind].tables
     for wrong in (-1, 0, getattr(tables, name) - 1):
