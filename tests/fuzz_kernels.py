@@ -188,6 +188,7 @@ def use(directory: Path) -> None:
 
     import madn
     from madn import Board, Rules, _match, _regret, fitting
+    from madn.cluster import prepare_cluster
     from madn.estimator import Shape
     from madn.evaluate import evaluate
     from madn.games import cantstop, pig, pyramid
@@ -198,6 +199,7 @@ def use(directory: Path) -> None:
     from madn.proof import check_proof
     from madn.solver import kernels as sweeps
     from madn.solver import make_plan
+    from madn.solver.cluster.processes import Processes
     from madn.solver.plan import BASE_MEMORY
     from madn.store import compress_database, verify_database
 
@@ -211,6 +213,7 @@ def use(directory: Path) -> None:
         sweeps.build, sweeps.best_moves_build = build, build if build in sweeps.CHOOSE else "portable"
         madn.solve(small, out=directory / "streamed", scratch=scratch, **how)
         solve_on_disk(disk_plan(small, directory / f"streamed-{build}"))
+        prepare_cluster(small, directory / f"panels-{build}", processes=Processes()).run()
     madn.solve(Rules(3, 8), out=directory / "three", scratch=scratch)  # some exits are not reached with a 6
     compress_database(plain, rounded, bits=12)
     compress_database(plain, directory / "policy", store="policy")

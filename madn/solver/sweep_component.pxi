@@ -94,8 +94,8 @@ cdef class Sweeper:
 
     def restore(self, int strip):
         """Do for a strip that was not computed here what is done besides: fill and copy captures."""
-        if not 0 <= strip < self.t.strips:
-            raise ValueError(f"there is no strip {strip}, only 0 to {self.t.strips - 1}")
+        if not 0 <= strip < self.t.strips or self.t.late:
+            raise ValueError(f"there is no strip {strip}, only 0 to {self.t.strips - 1}, or captures are late")
         if self.wide:
             restore_strip[double](self, strip, self.L, self.R)
         else:

@@ -16,7 +16,7 @@ from madn.solver.footprint import class_sizes, component_positions, disk_peak
 from madn.solver.graph import Pair, exits
 from madn.solver.plan import BASE_MEMORY, Plan, make_plan
 
-SWEEPS = 1.3  # as many times more sweeps as one process without panels needs: captures of both players are a sweep old
+SWEEPS = 1.35  # as many times more sweeps as one process without panels needs: captures of both players are a sweep old
 MOST_PROCESSES = 1 << 16
 FIGURES = 1 << 26  # bytes of small files
 ORDER = 1 << 22  # values, at the least, that are put in the order of IDs at a time
