@@ -7,7 +7,7 @@
 Prints tables on standard error, one JSON object on standard output. Every process has one thread, so four of them on
 two processors take turns. Each solve writes its database and is started anew; times are those that the solve reports.
 
-The model: computing is updates times the time of one update measured here, shared evenly by `--threads` of each computer;
+The model: computing is updates times the time of one update measured here, shared by `--threads` of each computer;
 the network carries what `madn plan --ranks` counts, times the factor by which the count was wrong here; a process
 computes while it exchanges, so the slower of the two counts; process 0 writes the database alone, as fast as planned.
 """
