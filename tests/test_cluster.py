@@ -392,3 +392,23 @@ def test_a_plan_for_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (["--ranks", "99"], ["--ranks", "0"], ["--ranks", "2", "--bandwidth", "fast"]):
         assert main(["plan", "--pieces", "2", *wrong]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@needs_mpi
+@pytest.mark.slow
+@pytest.mark.skipif(
+    os.name != "posix" or os.getuid() != 0 or not (shutil.which("ip") and shutil.which("tc")),
+    reason="needs root, ip and tc to make network namespaces",
+)
+def test_two_hosts_with_a_limited_link(tmp_path: Path) -> None:
+    script = HERE.parent / "benchmarks" / "cluster_link.py"
+    if not script.exists():
+        pytest.skip("there are no benchmarks here")
+    words = [sys.executable, str(script), "--squares", "12", "--rates", "100mbit"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    if "Operation not permitted" in done.stderr:
+        pytest.skip("network namespaces cannot be made here")
+    assert done.returncode == 0, done.stderr
+    (run,) = json.loads(done.stdout)["runs"]
+    assert run["same"]
+    assert run["link_bytes"] > 100_000
