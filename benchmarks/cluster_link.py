@@ -4,8 +4,8 @@
     python benchmarks/cluster_link.py --rates 10gbit
 
 Needs root, `ip`, `tc` and the MPICH of the extra madn[cluster]. The namespaces have names of their own and are removed
-in the end; nothing else of the computer's network is touched. Each has a host name of its own, so that MPI takes the
-link and not shared memory. Prints one JSON object: for each rate the seconds, the bytes on the link, the waiting of both
+in the end; nothing else of the network is touched. Each has a host name of its own, so that MPI takes the
+link and not shared memory. Prints one JSON object: for each rate the seconds, bytes on the link, waiting of both
 processes, and whether the block files are those of one process.
 """
 

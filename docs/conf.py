@@ -30,7 +30,7 @@ CONTENTS = {
     "Use": ("tutorial", "rules", "rules.de", "cli", "query", "web", "players", "learning", "data"),
     "Play well": ("card", "insights"),
     "Reference": ("api/index", "format", "reliability"),
-    "How, and what came out": ("method", "proof", "estimator", "results", "plots", "related"),
+    "How, and what came out": ("method", "cluster", "proof", "estimator", "results", "plots", "related"),
     "Other games": ("pig", "cantstop", "pyramid"),
 }
 OF_THE_PROJECT = ("CHANGELOG", "CONTRIBUTING", "docs/development", "SECURITY")
