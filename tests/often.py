@@ -1,4 +1,4 @@
-"""The command line of madn with a checkpoint after every sweep, and panels that are as narrow as can be.
+"""The command line of madn with a checkpoint after every sweep, narrow panels, and processes that wait for each other.
 
 For tests: small boards are solved before a checkpoint is worth its time, and are not worth many panels.
 """
@@ -7,9 +7,9 @@ import sys
 from functools import partial
 
 from madn.__main__ import run
-from madn.solver.cluster import convergence, panels, solve
+from madn.solver.cluster import convergence, panels, processes, solve
 
 if __name__ == "__main__":
-    convergence.SELDOM = 0
+    convergence.SELDOM, processes.KEPT = 0, 0
     vars(solve)["cut_panels"] = partial(panels.cut_panels, least=100)
     sys.exit(run())

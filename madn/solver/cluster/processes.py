@@ -17,7 +17,7 @@ from madn.errors import MissingExtraError, OtherProcessError
 
 EDGES, CAPTURES, TILES = 1, 2, 3  # kinds of messages
 SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks
-KEPT = 1 << 28  # bytes that may be under way before a process waits for others to take them
+KEPT = 1 << 28  # bytes of edges that may be under way before a process waits for the next one to take them
 MISSING = 3  # exit status without mpi4py
 NUMBERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # how launchers tell a process its number
 
@@ -34,7 +34,7 @@ class Processes:
         self.waited = 0.0  # seconds
 
     def send(self, to: int, kind: int, values: NDArray[Any]) -> None:
-        """Send an array, which must not change any more; this does not wait for the other side."""
+        """Send an array, which must not change any more."""
         raise RuntimeError(f"there is no process {to}")
 
     def expect(self, source: int, kind: int, values: NDArray[Any]) -> Callable[[], bool]:
@@ -80,25 +80,22 @@ class MpiProcesses(Processes):
         here = self.world.Split_type(MPI.COMM_TYPE_SHARED)
         self.neighbours = here.Get_size()
         here.Free()
-        self._leaving: list[tuple[Any, NDArray[Any]]] = []
-        self._kept = 0
+        self._leaving: list[tuple[Any, int, NDArray[Any]]] = []
 
     def send(self, to: int, kind: int, values: NDArray[Any]) -> None:
-        """Send an array."""
-        self.wait(self._has_room)
-        self._leaving.append((self.world.Isend(_bytes(values), to, kind), values))
-        self._kept += values.nbytes
+        """Send an array.
+
+        A process that is far ahead of the next one waits for it here. Nobody waits for a process before it: so there
+        is always one that goes on.
+        """
+        if kind == EDGES:
+            self.wait(self._has_room)
+        self._leaving.append((self.world.Isend(_bytes(values), to, kind), kind, values))
         self.sent += values.nbytes
 
     def _has_room(self) -> bool:
-        left = []
-        for request, values in self._leaving:
-            if request.Test():
-                self._kept -= values.nbytes
-            else:
-                left.append((request, values))
-        self._leaving = left
-        return self._kept <= KEPT
+        self._leaving = [message for message in self._leaving if not message[0].Test()]
+        return sum(values.nbytes for _, kind, values in self._leaving if kind == EDGES) <= KEPT
 
     def expect(self, source: int, kind: int, values: NDArray[Any]) -> Callable[[], bool]:
         """Let a message come in."""
