@@ -10,6 +10,7 @@ import atexit
 import os
 import platform
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -242,6 +243,9 @@ def _ending_all(processes: Processes) -> Iterator[None]:
     except BaseException as error:
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _status(error)
         atexit.register(processes.abort, status)
+        if status == INTERRUPTED and processes.number > 0:  # most likely all are, and process 0 says so
+            atexit.register(time.sleep, 0.5)
+            raise OtherProcessError(status) from None
         raise
 
 
