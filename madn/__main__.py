@@ -9,32 +9,43 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from types import FrameType
 
 INTERRUPTED = 130  # exit status
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
-    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt.
-
-    Python swallows what is raised in a callback of a weak reference: there it is raised a moment later.
-    """
+    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt."""
     while frame is not None:
-        if frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")) and hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, interrupt)
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            return
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
         frame = frame.f_back
     raise KeyboardInterrupt
 
 
+def unraisable(swallowed: "UnraisableHookArgs") -> None:
+    """Python swallows what is raised in a finalizer or in the callback of a weak reference: raise Ctrl-C again soon."""
+    if not issubclass(swallowed.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(swallowed)
+    elif hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, interrupt)
+        signal.setitimer(signal.ITIMER_REAL, 0.01)
+    else:
+        os._exit(INTERRUPTED)
+
+
+def take_ctrl_c() -> None:
+    """Have Ctrl-C end this process as said above."""
+    signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = unraisable
+
+
 try:
     import signal
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored, as for background jobs
-        signal.signal(signal.SIGINT, interrupt)
+        take_ctrl_c()
 except KeyboardInterrupt:
     os._exit(INTERRUPTED)
 

@@ -638,14 +638,15 @@ from madn import __main__ as program
 from madn import cli
 
 class Thing:
-    pass
+    def __del__(self):
+        pass
 
 
 def work():
     things = weakref.WeakValueDictionary()
     thing = things["it"] = Thing()
     calls = []
-    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == "remove"
+    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == sys.argv[1]
         and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
     del thing
     sys.setprofile(None)
@@ -658,8 +659,9 @@ sys.exit(program.run())
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
-def test_ctrl_c_is_not_lost_in_the_callback_of_a_weak_reference() -> None:
-    command = [sys.executable, "-c", SWALLOWED]
+@pytest.mark.parametrize("function", ["remove", "__del__"])  # the callback of a weak reference, and a finalizer
+def test_ctrl_c_is_not_lost_where_python_swallows_it(function: str) -> None:
+    command = [sys.executable, "-c", SWALLOWED, function]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
