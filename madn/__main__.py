@@ -13,15 +13,32 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERRUPTED = 130  # exit status
+PATIENCE = 10  # times that Ctrl-C is postponed
+postponed = 0
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
-    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt."""
+    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt.
+
+    Between taking a lock and the block that gives it back Python can be interrupted too: a thread that needs the lock
+    would wait for ever. So inside `threading` it is raised a moment later, unless the process goes on waiting there.
+    """
+    global postponed
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
+        if frame.f_code.co_filename.endswith("threading.py") and postponed < PATIENCE and hasattr(signal, "setitimer"):
+            postponed += 1
+            raise_soon()
+            return
         frame = frame.f_back
     raise KeyboardInterrupt
+
+
+def raise_soon() -> None:
+    """Have Ctrl-C come again in a hundredth of a second."""
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
 
 
 def unraisable(swallowed: "UnraisableHookArgs") -> None:
@@ -29,8 +46,7 @@ def unraisable(swallowed: "UnraisableHookArgs") -> None:
     if not issubclass(swallowed.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(swallowed)
     elif hasattr(signal, "setitimer"):
-        signal.signal(signal.SIGALRM, interrupt)
-        signal.setitimer(signal.ITIMER_REAL, 0.01)
+        raise_soon()
     else:
         os._exit(INTERRUPTED)
 

@@ -666,6 +666,46 @@ def test_ctrl_c_is_not_lost_where_python_swallows_it(function: str) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
+LOCKED = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from madn import __main__ as program
+from madn import cli
+
+
+def work():
+    condition, calls = threading.Condition(), []
+    sys.setprofile(lambda frame, event, _: event == "return" and frame.f_code.co_name == "__enter__"
+        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
+    try:
+        with condition:
+            sys.setprofile(None)
+        time.sleep(5)
+    except KeyboardInterrupt:
+        free = []
+        other = threading.Thread(target=lambda: free.append(condition.acquire(timeout=1)))
+        other.start()
+        other.join()
+        print(free, flush=True)  # the end of the process is sudden
+        if sys.argv[1] == "waiting":
+            os.kill(os.getpid(), signal.SIGINT)
+            with condition:
+                condition.wait()
+        raise
+    return 0
+
+cli.main = work
+sys.exit(program.run())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+@pytest.mark.parametrize("then", ["ends", "waiting"])
+def test_ctrl_c_leaves_no_lock_taken_and_ends_a_process_that_waits(then: str) -> None:
+    done = subprocess.run([sys.executable, "-c", LOCKED, then], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "[True]\n", "")
+
+
 @pytest.mark.parametrize("where", ["madn.solving.carry_out", "madn.solving.write_database"])
 def test_ctrl_c_is_status_130_and_leaves_nothing(
     where: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
