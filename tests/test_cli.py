@@ -630,6 +630,16 @@ def test_ctrl_c_before_the_command_begins(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(commands, "main", interrupted)
     assert run("players") == (130, "", "madn: interrupted\n")
 
+    def misunderstood(*args: object, **settings: object) -> None:
+        """As numpy does where it compares structured arrays."""
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as cause:
+            raise TypeError("no common dtype") from cause
+
+    monkeypatch.setattr(commands, "main", misunderstood)
+    assert run("players") == (130, "", "madn: interrupted\n")
+
 
 SWALLOWED = """
 import os, signal, sys, time, weakref
