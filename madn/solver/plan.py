@@ -45,8 +45,9 @@ class Plan:
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
     it from the directory `scratch`; it was named by the user or `scratch_chosen`. `board`
     is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `proved`,
-    each position gets a lower and an upper value too.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `choices`,
+    best moves are stored. Without `values`, the values of positions are not. With `proved`, each position gets a lower
+    and an upper value too.
     """
 
     rules: Rules
@@ -69,8 +70,15 @@ class Plan:
     resume: bool = False
     board: str | None = None
     census: bool = False
+    choices: bool = False
+    values: bool = True
     bits: int | None = None
     proved: bool = False
+
+    @property
+    def best_moves(self) -> bool:
+        """Whether best moves are found, to be stored or counted."""
+        return self.census or self.choices
 
     def task(self) -> dict[str, Any]:
         """All that the values depend on."""
@@ -115,6 +123,8 @@ def make_plan(
     scratch: str | None = None,
     resume: bool = False,
     census: bool = False,
+    choices: bool = False,
+    values: bool = True,
     bits: int | str | None = None,
     proved: bool = False,
 ) -> Plan:
@@ -124,8 +134,9 @@ def make_plan(
     of up to 20 million positions and 1e-6 above. Tolerances of 2e-7 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
-    positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
+    memory, and for work that can be taken up again with `resume`; a `census` and `choices`, which are best moves to be
+    stored, need it too. Without `values`, only best moves are stored. Values of games of 1e9 positions and more are
+    rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
     With `proved`, bounds of every value are found, in memory, and stored whole.
     """
     if method not in METHODS:
@@ -140,9 +151,10 @@ def make_plan(
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
     if resume and scratch is None:
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
-    if census and scratch is None:
+    best_moves = census or choices
+    if best_moves and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
-    if census and rules.pieces > MOST_CHOICES:
+    if best_moves and rules.pieces > MOST_CHOICES:
         raise PlanError(f"a census, and best moves, go up to {MOST_CHOICES} pieces, not {rules.pieces}")
     if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
         raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
@@ -173,13 +185,22 @@ def make_plan(
     else:
         limit = (allowed_memory(memory) - BASE_MEMORY) // item
         needed, streamed = memory_by_parts(rules, pairs, limit, threads)
-        needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
+        needed = max(needed, memory_to_hand_over(rules, pairs, best_moves, threads)) * item
     each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
     database = int(positions * each) + (1 << 20)
     scratch_bytes, peak_bytes = 0, database
     if scratch is not None:
         scratch_bytes, peak_bytes = (
-            disk_peak(rules, pairs, streamed, item=item, stored=representation.stored, database=each, census=census)
+            disk_peak(
+                rules,
+                pairs,
+                streamed,
+                item=item,
+                stored=representation.stored,
+                database=each,
+                values=values,
+                choices=choices,
+            )
             for each in (0, database / positions)
         )
     return Plan(
@@ -202,6 +223,8 @@ def make_plan(
         resume=resume,
         board=board,
         census=census,
+        choices=choices,
+        values=values,
         bits=rounded,
         proved=proved,
     )
