@@ -34,7 +34,6 @@ from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
 Path = str | os.PathLike[str]
-POLICY_BYTES = 0.3  # a position, at the most, in a database of best moves
 SOLVING = 0.7  # of the work, when the database is written from memory: for the estimate of progress only
 
 
@@ -229,16 +228,17 @@ def _check_apart(places: Mapping[str, Path | None]) -> None:
 def _room(
     plan: Plan, out: Path | None, policy: Path | None, sampling: Sampling | None
 ) -> Iterator[tuple[Sequence[Path], int]]:
-    """What is to be written where; scratch files and the database on one disk need less together."""
-    if plan.scratch is not None and out is not None and disk_of(plan.scratch).device == disk_of(out).device:
-        yield (plan.scratch, out), plan.peak_bytes
+    """What is to be written where; scratch files and the databases on one disk need less together."""
+    sizes = {out: plan.disk_bytes - plan.policy_bytes, policy: plan.policy_bytes}
+    databases = [(path, size) for path, size in sizes.items() if path is not None]
+    places = [path for path in (plan.scratch, out, policy) if path is not None]
+    planned_together = databases and (out is not None or not plan.values)
+    if plan.scratch is not None and planned_together and len({disk_of(path).device for path in places}) == 1:
+        yield places, plan.peak_bytes
     else:
         if plan.scratch is not None:
             yield (plan.scratch,), plan.scratch_bytes
-        if out is not None:
-            yield (out,), plan.disk_bytes
-    if policy is not None:
-        yield (policy,), int(plan.positions * POLICY_BYTES)
+        yield from (((path,), size) for path, size in databases)
     if sampling is not None:
         yield (sampling.path,), bytes_of(sampling.strata(plan.rules, plan.pairs))
 

@@ -27,6 +27,7 @@ SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
 MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
+POLICY_BYTES = 0.3  # a position, at the most, in a database of best moves
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
 HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
@@ -36,9 +37,9 @@ BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its database takes.
+    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its databases take.
 
-    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that they and the database take together.
+    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that databases and they take together.
 
     `bits` is set if values are rounded to so many when they are stored.
 
@@ -74,6 +75,11 @@ class Plan:
     values: bool = True
     bits: int | None = None
     proved: bool = False
+
+    @property
+    def policy_bytes(self) -> int:
+        """What a database of best moves takes of `disk_bytes`."""
+        return int(self.positions * POLICY_BYTES) if self.choices else 0
 
     @property
     def best_moves(self) -> bool:
@@ -187,7 +193,7 @@ def make_plan(
         needed, streamed = memory_by_parts(rules, pairs, limit, threads)
         needed = max(needed, memory_to_hand_over(rules, pairs, best_moves, threads)) * item
     each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
-    database = int(positions * each) + (1 << 20)
+    database = int(positions * (each * values + POLICY_BYTES * choices)) + (1 << 20)
     scratch_bytes, peak_bytes = 0, database
     if scratch is not None:
         scratch_bytes, peak_bytes = (
