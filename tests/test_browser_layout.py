@@ -1,5 +1,7 @@
 """The page on screens of all sizes, in a real browser: what is there fits, can be reached, and stays in its place."""
 
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +18,9 @@ from browser import (
     wait_for_choice,
 )
 from playwright.sync_api import Page
+from static_hosts import hosted
+
+from madn.web.export import export_page
 
 pytestmark = pytest.mark.browser
 LARGE, NARROW = ({"width": w, "height": h} for w, h in ((1920, 1080), (900, 700)))
@@ -224,14 +229,20 @@ def test_the_pieces_stand_where_they_are_from_the_beginning(visit: Open) -> None
     page.wait_for_function("() => gliding.length > 0")
 
 
-def test_the_first_view_is_small(browser: Any, address: str) -> None:
+@pytest.mark.parametrize("locale", ["en-GB", "de-DE"])
+@pytest.mark.parametrize("static", [False, True], ids=["served", "exported"])
+def test_the_first_view_is_small(browser: Any, address: str, static: bool, locale: str, tmp_path: Path) -> None:
     """How quickly it is there is measured by benchmarks/page.py."""
-    context = browser.new_context(locale="en-GB")
+    context = browser.new_context(locale=locale)
     page = context.new_page()
     sizes: list[int] = []
     page.on("response", lambda answer: sizes.append(len(answer.body())))
-    page.goto(address)
-    page.wait_for_selector("#rolls .roll")
+    with ExitStack() as stack:
+        if static:
+            export_page(tmp_path / "page", [])
+            address = stack.enter_context(hosted(tmp_path / "page"))
+        page.goto(address)
+        page.wait_for_selector("#rolls .roll")
     assert sum(sizes) < 150_000
     assert len(sizes) < 25
     context.close()
