@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # exit status
 PATIENCE = 10  # times that Ctrl-C is postponed
 postponed = 0
+interrupted = False  # whether it was raised
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
@@ -23,7 +24,7 @@ def interrupt(_number: int, frame: "FrameType | None") -> None:
     Between taking a lock and the block that gives it back Python can be interrupted too: a thread that needs the lock
     would wait for ever. So inside `threading` it is raised a moment later, unless the process goes on waiting there.
     """
-    global postponed
+    global interrupted, postponed
     while frame is not None:
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
@@ -32,6 +33,7 @@ def interrupt(_number: int, frame: "FrameType | None") -> None:
             raise_soon()
             return
         frame = frame.f_back
+    interrupted = True
     raise KeyboardInterrupt
 
 
@@ -73,8 +75,10 @@ def run() -> int:
 
         status = main()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
-    except KeyboardInterrupt:
-        os._exit(INTERRUPTED)
+    except BaseException:
+        if interrupted:  # a library may have made another error of it: numpy does so where it calls Python
+            os._exit(INTERRUPTED)
+        raise
     return status
 
 

@@ -630,16 +630,6 @@ def test_ctrl_c_before_the_command_begins(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(commands, "main", interrupted)
     assert run("players") == (130, "", "madn: interrupted\n")
 
-    def misunderstood(*args: object, **settings: object) -> None:
-        """As numpy does where it compares structured arrays."""
-        try:
-            raise KeyboardInterrupt
-        except KeyboardInterrupt as cause:
-            raise TypeError("no common dtype") from cause
-
-    monkeypatch.setattr(commands, "main", misunderstood)
-    assert run("players") == (130, "", "madn: interrupted\n")
-
 
 SWALLOWED = """
 import os, signal, sys, time, weakref
@@ -673,6 +663,34 @@ sys.exit(program.run())
 def test_ctrl_c_is_not_lost_where_python_swallows_it(function: str) -> None:
     command = [sys.executable, "-c", SWALLOWED, function]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+MISUNDERSTOOD = """
+import os, signal, sys, numpy
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from madn import __main__ as program
+from madn import cli
+
+
+def work():
+    calls = []
+    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == "_promote_fields"
+        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
+    things = numpy.zeros(3, "i4,i4")
+    print(calls or "nothing", things == things[:, None].astype("i8,i4"))
+    return 0
+
+cli.main = work
+sys.exit(program.run())
+"""
+
+
+def test_ctrl_c_that_a_library_takes_for_an_error_of_its_own() -> None:
+    """numpy compares structured arrays with the help of Python, and says TypeError if that is interrupted."""
+    done = subprocess.run(
+        [sys.executable, "-c", MISUNDERSTOOD], capture_output=True, text=True, timeout=60, check=False
+    )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 

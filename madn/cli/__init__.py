@@ -133,18 +133,8 @@ def main(args: Sequence[str] | None = None) -> int:
             warnings.showwarning = _warned
             warnings.simplefilter("always", MadnWarning)
             return _run(args)
-    except BaseException as error:  # before click looks at the arguments, or after the command
-        if not _interrupted(error):
-            raise
+    except KeyboardInterrupt:  # before click looks at the arguments, or after the command
         return _failed("interrupted", INTERRUPTED)
-
-
-def _interrupted(error: BaseException) -> bool:
-    """Whether it is Ctrl-C, or an error that a library made of it: numpy does so where it calls Python."""
-    seen: BaseException | None = error
-    while seen is not None and not isinstance(seen, KeyboardInterrupt):
-        seen = seen.__cause__ or seen.__context__
-    return seen is not None
 
 
 def _run(args: Sequence[str] | None) -> int:
