@@ -9,32 +9,61 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
     from types import FrameType
 
 INTERRUPTED = 130  # exit status
+PATIENCE = 10  # times that Ctrl-C is postponed
+postponed = 0
+interrupted = False  # whether it was raised
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
     """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt.
 
-    Python swallows what is raised in a callback of a weak reference: there it is raised a moment later.
+    Between taking a lock and the block that gives it back Python can be interrupted too: a thread that needs the lock
+    would wait for ever. So inside `threading` it is raised a moment later, unless the process goes on waiting there.
     """
+    global interrupted, postponed
     while frame is not None:
-        if frame.f_code.co_filename.endswith(("weakref.py", "_weakrefset.py")) and hasattr(signal, "setitimer"):
-            signal.signal(signal.SIGALRM, interrupt)
-            signal.setitimer(signal.ITIMER_REAL, 0.01)
-            return
         if frame.f_code.co_filename == "<frozen importlib._bootstrap>":
             os._exit(INTERRUPTED)
+        if frame.f_code.co_filename.endswith("threading.py") and postponed < PATIENCE and hasattr(signal, "setitimer"):
+            postponed += 1
+            raise_soon()
+            return
         frame = frame.f_back
+    interrupted = True
     raise KeyboardInterrupt
+
+
+def raise_soon() -> None:
+    """Have Ctrl-C come again in a hundredth of a second."""
+    signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.01)
+
+
+def unraisable(swallowed: "UnraisableHookArgs") -> None:
+    """Python swallows what is raised in a finalizer or in the callback of a weak reference: raise Ctrl-C again soon."""
+    if not issubclass(swallowed.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(swallowed)
+    elif hasattr(signal, "setitimer"):
+        raise_soon()
+    else:
+        os._exit(INTERRUPTED)
+
+
+def take_ctrl_c() -> None:
+    """Have Ctrl-C end this process as said above."""
+    signal.signal(signal.SIGINT, interrupt)
+    sys.unraisablehook = unraisable
 
 
 try:
     import signal
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it is ignored, as for background jobs
-        signal.signal(signal.SIGINT, interrupt)
+        take_ctrl_c()
 except KeyboardInterrupt:
     os._exit(INTERRUPTED)
 
@@ -46,8 +75,10 @@ def run() -> int:
 
         status = main()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
-    except KeyboardInterrupt:
-        os._exit(INTERRUPTED)
+    except BaseException:
+        if interrupted:  # a library may have made another error of it: numpy does so where it calls Python
+            os._exit(INTERRUPTED)
+        raise
     return status
 
 

@@ -212,11 +212,6 @@ class Sampled:
     def __init__(self, receiver: Receiver, sampler: Sampler) -> None:
         self.receiver, self.sampler = receiver, sampler
 
-    @property
-    def wants_choices(self) -> bool:
-        """Whether best moves are wanted beside values."""
-        return self.receiver.wants_choices
-
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         """Whether all of a run was taken."""
         return self.receiver.has(first_of_run, size_of_run) and self.sampler.has(first_of_run)

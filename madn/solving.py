@@ -34,7 +34,6 @@ from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
 Path = str | os.PathLike[str]
-POLICY_BYTES = 0.3  # a position, at the most, in a database of best moves
 SOLVING = 0.7  # of the work, when the database is written from memory: for the estimate of progress only
 
 
@@ -161,7 +160,7 @@ def prepare(
     """Plan a solve and check that it can be done; takes what `solve` takes. Nothing is written yet."""
     if sample is not None and not os.fspath(sample):
         raise OutputError("sample: the name of a file is missing")
-    plan = planned(rules, out, policy=policy, **settings)
+    plan = planned(rules, out, policy=policy, sampled=sample is not None, **settings)
     _check_apart({"--out": out, "--policy": policy, "--scratch": plan.scratch, "--sample": sample})
     if plan.scratch is not None:
         check_scratch(plan.scratch)
@@ -186,6 +185,7 @@ def planned(
     board: Board | str | None = None,
     census: bool = False,
     resume: bool = False,
+    sampled: bool = False,
     **settings: Any,
 ) -> Plan:
     """The plan of a solve, as `solve` would carry it out; whether it can be done is not checked.
@@ -196,20 +196,22 @@ def planned(
     for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
             raise OutputError(f"{name}: the name of a directory is missing")
-    wanted = {**settings, "board": None if board is None else str(board)}
+    wanted = {**settings, "board": None if board is None else str(board), "census": census}
+    if policy is not None:
+        wanted |= {"choices": True, "values": out is not None or census or sampled}
     needs_scratch = census or policy is not None
     place = out if out is not None else policy
     in_memory_only = wanted.get("method") == "thesis" or wanted.get("proved")
     if scratch is not None or place is None or in_memory_only:
         named = None if scratch is None else os.fspath(scratch)
-        return make_plan(rules, scratch=named, census=needs_scratch, resume=resume, **wanted)
+        return make_plan(rules, scratch=named, resume=resume, **wanted)
     beside = f"{os.fspath(place).rstrip(os.sep)}.scratch"
     begun = os.path.lexists(os.path.join(beside, TASK))
     if not (begun or needs_scratch or resume):
         in_memory = make_plan(rules, **wanted)
         if in_memory.positions < HUGE_GAME and in_memory.memory_bytes <= allowed_memory(in_memory.memory_limit):
             return in_memory
-    plan = make_plan(rules, scratch=beside, census=needs_scratch, resume=resume or begun, **wanted)
+    plan = make_plan(rules, scratch=beside, resume=resume or begun, **wanted)
     return replace(plan, scratch_chosen=True)
 
 
@@ -226,16 +228,17 @@ def _check_apart(places: Mapping[str, Path | None]) -> None:
 def _room(
     plan: Plan, out: Path | None, policy: Path | None, sampling: Sampling | None
 ) -> Iterator[tuple[Sequence[Path], int]]:
-    """What is to be written where; scratch files and the database on one disk need less together."""
-    if plan.scratch is not None and out is not None and disk_of(plan.scratch).device == disk_of(out).device:
-        yield (plan.scratch, out), plan.peak_bytes
+    """What is to be written where; scratch files and the databases on one disk need less together."""
+    sizes = {out: plan.disk_bytes - plan.policy_bytes, policy: plan.policy_bytes}
+    databases = [(path, size) for path, size in sizes.items() if path is not None]
+    places = [path for path in (plan.scratch, out, policy) if path is not None]
+    planned_together = databases and (out is not None or not plan.values)
+    if plan.scratch is not None and planned_together and len({disk_of(path).device for path in places}) == 1:
+        yield places, plan.peak_bytes
     else:
         if plan.scratch is not None:
             yield (plan.scratch,), plan.scratch_bytes
-        if out is not None:
-            yield (out,), plan.disk_bytes
-    if policy is not None:
-        yield (policy,), int(plan.positions * POLICY_BYTES)
+        yield from (((path,), size) for path, size in databases)
     if sampling is not None:
         yield (sampling.path,), bytes_of(sampling.strata(plan.rules, plan.pairs))
 
@@ -357,7 +360,7 @@ class Job:
             "out": self.out,
             "bits": plan.bits,
             "policy": self.policy,
-            "census": plan.census and self.policy is None,
+            "census": plan.census,
             "proved": plan.proved,
             **(self.sampling.options() if self.sampling else {}),
         }

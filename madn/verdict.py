@@ -11,7 +11,7 @@ from madn.rules import Rules
 from madn.solver import Plan, make_plan
 from madn.solver.estimate import Speed, seconds
 from madn.solver.plan import MOST_CHOICES
-from madn.solving import POLICY_BYTES, planned
+from madn.solving import planned
 from madn.store.workplace import disk_of
 
 
@@ -46,12 +46,6 @@ class Room:
         return (self.memory is None or memory <= self.memory) and disk <= self.disk
 
 
-def disk_bytes(plan: Plan, values: bool = True, best_moves: bool = False) -> int:
-    """The most that a solve takes on one disk: its scratch files, and databases of values and of best moves."""
-    moves = int(plan.positions * POLICY_BYTES) if best_moves else 0
-    return (plan.peak_bytes if values else plan.scratch_bytes) + moves
-
-
 def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:
     """Other solves than that of a plan: from disk, best moves only, a part of the game, fewer pieces."""
     if plan.method == "thesis":
@@ -70,8 +64,8 @@ def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:
         words += [f"--for {chosen['board']}"] if chosen["board"] else []
         words += [f"--tolerance {chosen['tolerance']}"] if "tolerance" in chosen else []
         command = " ".join([*words, "--policy" if best_moves else "--out", name])
-        needed, time = disk_bytes(other, not best_moves, best_moves), seconds(other, speed, best_moves)
-        return Way(what, command, other.memory_bytes, needed, time, room.holds(other.memory_bytes, needed))
+        needed = other.memory_bytes, other.peak_bytes
+        return Way(what, command, *needed, seconds(other, speed), room.holds(*needed))
 
     def largest(smaller: Iterator[Way]) -> list[Way]:
         return [first] if (first := next((way for way in smaller if way.fits), None)) else []

@@ -129,3 +129,48 @@ def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterato
             context.pages[0].screenshot(path=Path(folder) / name)
         context.close()
     assert wrong == []
+
+
+# The tests of the HTTP interface (web_client.py has what they share besides).
+
+
+@pytest.fixture(scope="module")
+def small_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The path of a database of a small game."""
+    from madn.cli import main
+
+    directory = tmp_path_factory.mktemp("databases") / "small"
+    assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(directory), "--json"]) == 0
+    return directory
+
+
+@pytest.fixture(scope="module")
+def databases(small_path: Path) -> Iterator[list[Any]]:
+    """The game that comes with the package, stored in 16 bits, and a small one stored in full."""
+    from madn.web.answers import Served
+
+    with madn.open_database() as two, madn.open_database(small_path) as small:
+        yield [Served("two-pieces", two), Served("small", small)]
+
+
+@pytest.fixture
+def unloaded(databases: list[Any]) -> Iterator[madn.Database]:
+    """The first database without values in memory: its files are read when it is queried."""
+    database = databases[0].database
+    database.engine.hold(None)
+    yield database
+    database.preload()
+
+
+@pytest.fixture(scope="module")
+def app(databases: list[Any]) -> Any:
+    from madn.web.app import make_app
+
+    return make_app(databases, rate=10**9)
+
+
+@pytest.fixture(scope="module")
+def client(app: Any) -> Any:
+    from starlette.testclient import TestClient
+
+    return TestClient(app, raise_server_exceptions=False)

@@ -15,17 +15,11 @@ from madn.solver.numbers import FLOAT64, Representation
 
 
 class Collector:
-    """A receiver that keeps all values, and best moves if it wants them, in memory; it outlives stops of a solve."""
+    """A receiver that keeps all values, and best moves if they come, in memory; it outlives stops of a solve."""
 
-    def __init__(
-        self,
-        rules: Rules,
-        representation: Representation = FLOAT64,
-        wants_choices: bool = False,
-    ) -> None:
+    def __init__(self, rules: Rules, representation: Representation = FLOAT64) -> None:
         self.values = np.full(rules.positions, -9, representation.dtype)
         self.words = np.full(rules.positions, 0xFFFF, np.uint16)
-        self.wants_choices = wants_choices
         self.next: dict[tuple[str, int], int] = {}
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:

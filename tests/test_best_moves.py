@@ -16,7 +16,7 @@ from madn import Board, Rules
 from madn.solver import _reorder, kernels, make_plan, solve
 from madn.solver.best_moves import BestMoves, Captures
 from madn.solver.census import Census
-from madn.solver.components import Matrices
+from madn.solver.components import InMemory, Matrices
 from madn.solver.graph import finish_zones
 from madn.solver.kernels import CHOOSE, FILL_CAPTURES
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
@@ -338,3 +338,68 @@ def test_what_does_not_fit_is_refused(kernel: str) -> None:
         fill(it.L, it.R, it.start, it.rows.facing, *few, len(masks), 0, n, 1)
     choose: Any = CHOOSE[kernel]
     assert choose(*good[:8], 3, 3, *good[10:]) == (0, 0, 0, (-1, -1, -1, -1))
+
+
+# the kernel that compares what a sweep computed, against the one that compares whole rows
+
+
+def computed(game: Game, f: int, g: int) -> InMemory:
+    """A component in memory, as it is when it is solved."""
+    sides = game.sides
+    known: dict[tuple[int, int], Matrices] = {}
+    for mine, theirs in ((f, g), (g, f)):
+        known |= {(x, theirs): game.rows(x, theirs) for x in sides[mine].moves.exits if x != TERMINAL}
+    component, rows = InMemory(sides[f], sides[g], game.representation, known), game.rows(f, g)
+    for a, (start, first) in enumerate(zip(component.values.start, component.values.first, strict=True)):
+        for to, values in ((component.L, rows.L), (component.R, rows.R)):
+            to[start + first : start + sides[g].size] = values[rows.start[a] + first : rows.start[a] + sides[g].size]
+    for strip in range(component.strips):
+        component.sweeper.restore(strip)
+    return component
+
+
+@pytest.mark.parametrize("together", [1, 1000], ids=["group by group", "all groups at once"])
+@pytest.mark.parametrize("representation", REPRESENTATIONS, ids=lambda r: r.name)
+@pytest.mark.parametrize("rules", [*GAMES, Rules(3, 12)], ids=str)
+def test_choices_of_a_strip_are_those_of_whole_rows(
+    rules: Rules, representation: Representation, together: int, kernel: str
+) -> None:
+    it = game(rules, representation)
+    for f, g in it.solution.plan.pairs:
+        component, tables = computed(it, f, g), computed(it, f, g).tables
+        (mine, by_row), (theirs, by_column) = whole(it.census(f, g)), whole(it.census(g, f))
+        edges, counted = tables.col_class[tables.group_class[: tables.groups + 1]].tolist(), np.zeros(3)
+        for strip, (first, end) in enumerate(pairwise(component.rows.class_start)):
+            own = component.columns.class_start[strip : strip + 2] if f == g else (0, 0)
+            for group in range(0, tables.groups, together):
+                last = min(group + together, tables.groups)
+                c0, c1 = max(edges[group], int(own[0])), edges[last]
+                if c1 <= c0 or first == end:
+                    continue
+                words = np.full((2, int(end - first) * (c1 - c0)), 0xFFFF, np.uint16)
+                found = component.sweeper.choose(strip, group, last, representation.tie, *words)
+                counted += np.sum([side[:3] for side in found], axis=0)
+                left, right = words.reshape(2, end - first, c1 - c0)
+                twice = max(0, int(own[1]) - c0)
+                assert (left == by_row[first:end, c0:c1]).all()
+                assert (right[:, twice:] == by_column.T[first:end, c0 + twice : c1]).all()
+                assert (right[:, :twice] == 0xFFFF).all()
+        expected = replace(mine)
+        if f != g:
+            expected.add(theirs)
+        assert tuple(counted[:2]) == (expected.decisions, expected.unique)
+        assert counted[2] / representation.unit == pytest.approx(expected.cost, rel=1e-12)
+
+
+def test_choices_cannot_be_asked_of_what_is_not_there() -> None:
+    component = computed(game(Rules(2, 8), FLOAT64), 0, 0)
+    words = np.zeros(10_000, np.uint16)
+    groups, strips = component.tables.groups, component.strips
+    for strip, first, end in ((-1, 0, 1), (strips, 0, 1), (0, -1, 1), (0, 1, 0), (0, 0, groups + 1)):
+        with pytest.raises(ValueError, match="groups"):
+            component.sweeper.choose(strip, first, end, 0.0, words, words)
+    for tie in (-1.0, float("nan"), 1e300):
+        with pytest.raises(ValueError, match="tie"):
+            component.sweeper.choose(0, 0, 1, tie, words, words)
+    with pytest.raises(ValueError, match="words for"):
+        component.sweeper.choose(strips - 1, 0, groups, 0.0, words[:0], words)

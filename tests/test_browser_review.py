@@ -119,6 +119,14 @@ def test_mistakes_are_marked_with_the_better_move(visit: Open, db: Any) -> None:
     assert page.inner_text("#step").endswith(f"/ {len(record.plies)}")
 
 
+def test_who_had_no_choice_is_not_judged(visit: Open) -> None:
+    page = visit()
+    paste(page, str(some_game(7, plies=2)))
+    opened(page)
+    assert page.locator(".figure .accuracy").all_inner_texts() == ["–", "–"]
+    assert page.locator(".figure .quiet").all_inner_texts() == ["There was nothing to choose."] * 2
+
+
 def test_a_link_has_the_whole_game(visit: Open) -> None:
     record = some_game(5, names=("fpoc", "human"))
     page = visit()

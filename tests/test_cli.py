@@ -638,14 +638,15 @@ from madn import __main__ as program
 from madn import cli
 
 class Thing:
-    pass
+    def __del__(self):
+        pass
 
 
 def work():
     things = weakref.WeakValueDictionary()
     thing = things["it"] = Thing()
     calls = []
-    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == "remove"
+    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == sys.argv[1]
         and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
     del thing
     sys.setprofile(None)
@@ -658,10 +659,79 @@ sys.exit(program.run())
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
-def test_ctrl_c_is_not_lost_in_the_callback_of_a_weak_reference() -> None:
-    command = [sys.executable, "-c", SWALLOWED]
+@pytest.mark.parametrize("function", ["remove", "__del__"])  # the callback of a weak reference, and a finalizer
+def test_ctrl_c_is_not_lost_where_python_swallows_it(function: str) -> None:
+    command = [sys.executable, "-c", SWALLOWED, function]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+MISUNDERSTOOD = """
+import os, signal, sys, numpy
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from madn import __main__ as program
+from madn import cli
+
+
+def work():
+    calls = []
+    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == "_promote_fields"
+        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
+    things = numpy.zeros(3, "i4,i4")
+    print(calls or "nothing", things == things[:, None].astype("i8,i4"))
+    return 0
+
+cli.main = work
+sys.exit(program.run())
+"""
+
+
+def test_ctrl_c_that_a_library_takes_for_an_error_of_its_own() -> None:
+    """numpy compares structured arrays with the help of Python, and says TypeError if that is interrupted."""
+    done = subprocess.run(
+        [sys.executable, "-c", MISUNDERSTOOD], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+LOCKED = """
+import os, signal, sys, threading, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from madn import __main__ as program
+from madn import cli
+
+
+def work():
+    condition, calls = threading.Condition(), []
+    sys.setprofile(lambda frame, event, _: event == "return" and frame.f_code.co_name == "__enter__"
+        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
+    try:
+        with condition:
+            sys.setprofile(None)
+        time.sleep(5)
+    except KeyboardInterrupt:
+        free = []
+        other = threading.Thread(target=lambda: free.append(condition.acquire(timeout=1)))
+        other.start()
+        other.join()
+        print(free, flush=True)  # the end of the process is sudden
+        if sys.argv[1] == "waiting":
+            os.kill(os.getpid(), signal.SIGINT)
+            with condition:
+                condition.wait()
+        raise
+    return 0
+
+cli.main = work
+sys.exit(program.run())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
+@pytest.mark.parametrize("then", ["ends", "waiting"])
+def test_ctrl_c_leaves_no_lock_taken_and_ends_a_process_that_waits(then: str) -> None:
+    done = subprocess.run([sys.executable, "-c", LOCKED, then], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "[True]\n", "")
 
 
 @pytest.mark.parametrize("where", ["madn.solving.carry_out", "madn.solving.write_database"])

@@ -236,7 +236,7 @@ def test_the_files_of_a_solve(solve: Work) -> None:
     """All kinds that there are, so that none is left out of what follows."""
     kinds = {kind(path) for snapshot in solve.snapshots for path in solve.files(snapshot)}
     parts = {f".{name}.madn-part/{file}" for name in ("out", "policy") for file in ("journal", "values-N.madn")}
-    suffixes = ("values", "work", "capturesN", "state", "done", "stored")
+    suffixes = ("values", "choices", "work", "capturesN", "state", "done", "stored")
     assert kinds == parts | {f"scratch/N.{suffix}" for suffix in suffixes} | {"scratch/plan.json"}
 
 

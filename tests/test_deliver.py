@@ -72,8 +72,9 @@ def test_a_census_is_the_same_with_and_without_best_moves(tmp_path: Path, monkey
     monkeypatch.setattr(id_order, "BATCH", 300)
     rules, counted = Rules(2, 10), []
     for wanted in (True, False):
-        collector = Collector(rules, wants_choices=wanted)
-        counted.append(solve_on_disk(disk_plan(rules, tmp_path / f"{wanted}", census=True), None, collector).census)
+        plan = disk_plan(rules, tmp_path / f"{wanted}", census=True, choices=wanted)
+        collector = Collector(rules)
+        counted.append(solve_on_disk(plan, None, collector).census)
         assert (collector.words < 1 << 12).all() == wanted
         assert (collector.words == 0xFFFF).all() != wanted
     assert counted[0] == counted[1]
@@ -122,13 +123,13 @@ def test_values_stay_only_as_long_as_they_are_needed(tmp_path: Path) -> None:
     assert not list(tmp_path.glob("*.values"))
 
 
-@pytest.mark.parametrize("census", [False, True])
+@pytest.mark.parametrize("choices", [False, True])
 def test_the_largest_components_are_delivered_in_the_end_and_the_largest_first(
-    census: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    choices: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless their moves are compared: then each is delivered while the values that they lead to are there."""
+    """Unless their best moves are stored: then each is delivered when it is solved, and the file of these can go."""
     rules, order = Rules(3, 8), []
-    plan = disk_plan(rules, tmp_path, census=census)
+    plan = disk_plan(rules, tmp_path, choices=choices)
     mark = Scratch.mark_stored
 
     def noted(scratch: Scratch, pair: tuple[int, int], counted: dict[str, Any]) -> None:
@@ -137,11 +138,11 @@ def test_the_largest_components_are_delivered_in_the_end_and_the_largest_first(
 
     monkeypatch.setattr(Scratch, "mark_stored", noted)
     solve_on_disk(plan, None, Collector(rules, plan.representation))
-    large = [pair for pair in plan.pairs if delivered_late(rules, pair, census=False)]
+    large = [pair for pair in plan.pairs if delivered_late(rules, pair, choices=False)]
     assert large[-1] == (0, 0)
     assert len(large) == 4
     rest = [pair for pair in plan.pairs if pair not in large]
-    assert order == (list(plan.pairs) if census else rest + large[::-1])
+    assert order == (list(plan.pairs) if choices else rest + large[::-1])
 
 
 def test_scratch_files_and_database_stay_within_the_room_that_was_planned(tmp_path: Path) -> None:

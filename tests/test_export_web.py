@@ -68,17 +68,22 @@ def test_all_that_the_page_needs_is_there_and_listed(tmp_path: Path) -> None:
                 assert needed in files, (name, needed)
 
 
-def test_the_browser_is_told_which_modules_the_first_view_needs() -> None:
-    """All that main.js imports at once, so that a browser does not find out one after the other."""
-    static = resources.files("madn") / "web" / "static"
+@pytest.mark.parametrize("first", ["api/games", "games.json"])
+def test_the_browser_is_told_what_the_first_view_needs(first: str, tmp_path: Path) -> None:
+    """All that main.js imports at once, and the first answer: a browser need not find out one after the other."""
+    page = Path(madn.__file__).parent / "web" / "static"
+    if first == "games.json":
+        export_page(tmp_path / "site")
+        page = tmp_path / "site"
     waiting, needed = ["main.js"], set()
     while waiting:
         name = waiting.pop()
         if name not in needed:
             needed.add(name)
-            waiting += re.findall(r'from "\./([\w.-]+)"', (static / name).read_text(encoding="utf-8"))
-    page = (static / "index.html").read_text(encoding="utf-8")
-    assert sorted(re.findall(r'<link rel="modulepreload" href="([^"]+)">', page)) == sorted(needed - {"main.js"})
+            waiting += re.findall(r'from "\./([\w.-]+)"', (page / name).read_text(encoding="utf-8"))
+    links = re.findall(r'<link rel="(\w*preload)" href="([^"]+)"', (page / "index.html").read_text(encoding="utf-8"))
+    assert sorted(name for kind, name in links if kind == "modulepreload") == sorted(needed - {"main.js"})
+    assert [name for kind, name in links if kind == "preload"] == [first]
 
 
 def test_both_sets_of_answers_have_the_same_functions() -> None:

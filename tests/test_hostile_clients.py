@@ -14,7 +14,7 @@ from typing import Any
 
 import hostile_clients as hostile
 import pytest
-from test_web import running
+from web_client import running
 
 import madn
 from madn.web import app as application

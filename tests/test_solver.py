@@ -340,7 +340,7 @@ def test_the_estimate_grows_with_the_work(tmp_path: Path) -> None:
     plans = [make_plan(Rules(2)), in_memory, on_disk, streamed, replace(streamed, census=True), make_plan(Rules(4))]
     times = [estimate.seconds(plan, speed) for plan in plans]
     assert times == sorted(times)
-    assert estimate.seconds(on_disk, speed, best_moves=True) > estimate.seconds(on_disk, speed)
+    assert estimate.seconds(replace(on_disk, choices=True), speed) > estimate.seconds(on_disk, speed)
     assert times[1] == pytest.approx(145_221_769 * (5 + 0.93 * 6) * 0.8 / 1e8)
 
 

@@ -18,7 +18,7 @@ from madn.solver import make_plan
 from madn.solver.estimate import Speed, measured
 from madn.solving import planned, solve
 from madn.store import verify_database
-from madn.verdict import Room, disk_bytes, ways
+from madn.verdict import Room, ways
 
 SMALL = Rules(2, 10)
 GIB = 1 << 30
@@ -119,7 +119,7 @@ def test_every_way_has_the_figures_of_its_own_plan() -> None:
     assert part.fits
     assert fewer.fits
     plan = planned(Rules(), "4-pieces", board="0,43/0", memory=8 * GIB)
-    assert (part.memory_bytes, part.disk_bytes) == (plan.memory_bytes, disk_bytes(plan))
+    assert (part.memory_bytes, part.disk_bytes) == (plan.memory_bytes, plan.peak_bytes)
     assert part.command == "madn solve --pieces 4 --for 0,43/0 --out 4-pieces"
 
 

@@ -295,7 +295,7 @@ def plan(
     """
     from madn.solver.estimate import measured, seconds
     from madn.solving import planned
-    from madn.verdict import Room, disk_bytes, ways
+    from madn.verdict import Room, ways
 
     if ranks is not None:
         if policy is not None:
@@ -306,10 +306,9 @@ def plan(
     values = out is not None or policy is None
     wanted = planned(rules, place if values else None, policy=policy, bits=bits, **settings)
     room = Room.here(place, wanted.memory_limit)
-    needed = disk_bytes(wanted, values, policy is not None)
-    fits = room.holds(wanted.memory_bytes, needed)
+    fits = room.holds(wanted.memory_bytes, wanted.peak_bytes)
     speed = measured(wanted.threads, wanted.method)
-    time = seconds(wanted, speed, policy is not None)
+    time = seconds(wanted, speed)
     other = [] if fits else ways(wanted, room, speed)
     least = None
     if wanted.method == "tiles" and not wanted.proved:
@@ -319,7 +318,7 @@ def plan(
         print_json(
             {
                 **_plan(wanted),
-                "total_disk_bytes": needed,
+                "total_disk_bytes": wanted.peak_bytes,
                 "free_memory_bytes": room.memory,
                 "free_disk_bytes": room.disk,
                 "fits": fits,
@@ -335,20 +334,20 @@ def plan(
     if least and wanted.scratch is None:
         sizes = f"{size(least.memory_bytes)} of memory or more, at most {size(least.scratch_bytes)} of scratch"
         rows.append(("from disk", sizes))
-    rows += [("time", f"about {duration(time)}{busy}"), ("verdict", _verdict(wanted, needed, room))]
+    rows += [("time", f"about {duration(time)}{busy}"), ("verdict", _verdict(wanted, room))]
     click.echo(columns(rows))
     if not fits:
         click.echo(f"\n{_instead(wanted, room)}")
 
 
-def _verdict(plan: "Plan", disk: int, room: "Room") -> str:
+def _verdict(plan: "Plan", room: "Room") -> str:
     """What is there of what is needed, in a few words."""
     short = []
     if room.memory is not None and plan.memory_bytes > room.memory:
         which = "free" if plan.memory_limit is None else "allowed"
         short.append(f"{size(plan.memory_bytes)} of memory, and {size(room.memory)} are {which}")
-    if disk > room.disk:
-        short.append(f"{size(disk)} of disk, and {size(room.disk)} are free")
+    if plan.peak_bytes > room.disk:
+        short.append(f"{size(plan.peak_bytes)} of disk, and {size(room.disk)} are free")
     return f"no: it needs {'; '.join(short)}" if short else "yes, this computer can do it"
 
 
@@ -365,6 +364,8 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
     where = f" in {plan.scratch}" if plan.scratch_chosen else ""
     scratch = [("scratch", f"at most {size(plan.scratch_bytes)}{where}, {streamed}")]
     scratch = scratch if plan.scratch is not None else []
+    stored = f", stored with {plan.bits} bits" if plan.bits else ""
+    stored = stored if plan.values else ", not stored: only best moves are"
     return [
         ("game", str(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),
@@ -372,7 +373,7 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
         ("memory", size(plan.memory_bytes)),
         *scratch,
         ("disk", f"about {size(plan.disk_bytes)}"),
-        ("values", plan.representation.name + (f", stored with {plan.bits} bits" if plan.bits else "")),
+        ("values", plan.representation.name + stored),
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
         *([("stop", "Ctrl-C; the same command goes on where it was")] if plan.scratch_chosen else []),

@@ -2,14 +2,14 @@
 
 A tile is a class of rows against a class of columns, and has two halves: the values of R, row after row, then those
 of L; after each half come PAD bytes of zeros (the loops write a value first and then see whether it was a position).
-Floats are stored as they are. Fixed-point numbers are rounded to multiples of 2^-24 and take three bytes:
-`round_values` does the same to values in memory, so that it does not matter whether they were on disk.
+Floats, and words of best moves, are stored as they are. Fixed-point numbers are rounded to multiples of 2^-24 and take
+three bytes: `round_values` does the same to values in memory, so that it does not matter whether they were on disk.
 """
 
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from madn._machine cimport checked_threads
@@ -20,13 +20,18 @@ ctypedef fused value_t:
     int32_t
     double
 
+ctypedef fused item_t:
+    int32_t
+    double
+    uint16_t
+
 cdef enum:
     PAD_BYTES = 8
     DROPPED = 5          # bits of a fixed-point number that are not stored
     LARGEST = (1 << 23) - 1
 
 PAD = PAD_BYTES
-STORED_BYTES = {np.dtype(np.int32): 3, np.dtype(np.float64): 8}
+STORED_BYTES = {np.dtype(np.int32): 3, np.dtype(np.float64): 8, np.dtype(np.uint16): 2}
 
 
 cdef inline int32_t rounded(int32_t value) noexcept nogil:
@@ -38,26 +43,31 @@ cdef inline int32_t rounded(int32_t value) noexcept nogil:
     return max(-LARGEST, min(<int32_t>LARGEST, steps))
 
 
-cdef inline void put(uint8_t* to, value_t value) noexcept nogil:
-    """Store a value; what comes after it may change."""
+cdef inline int stored_bytes(item_t like) noexcept nogil:
+    """How many bytes an item takes."""
+    return 3 if item_t is int32_t else <int>sizeof(item_t)
+
+
+cdef inline void put(uint8_t* to, item_t item) noexcept nogil:
+    """Store an item; what comes after it may change."""
     cdef int32_t steps
-    if value_t is double:
-        memcpy(to, &value, 8)
-    else:
-        steps = rounded(value)
+    if item_t is int32_t:
+        steps = rounded(item)
         memcpy(to, &steps, 4)          # the fourth byte is the first of the next value
-
-
-cdef inline value_t get(const uint8_t* place, value_t like) noexcept nogil:
-    """A value that was stored; reads four bytes."""
-    cdef int32_t steps
-    cdef value_t value
-    if value_t is double:
-        memcpy(&value, place, 8)
     else:
+        memcpy(to, &item, sizeof(item_t))
+
+
+cdef inline item_t get(const uint8_t* place, item_t like) noexcept nogil:
+    """An item that was stored; reads four bytes of a value of three."""
+    cdef int32_t steps
+    cdef item_t item
+    if item_t is int32_t:
         memcpy(&steps, place, 4)
-        value = (<int32_t>(<uint32_t>steps << 8) >> 8) * (1 << DROPPED)
-    return value
+        item = (<int32_t>(<uint32_t>steps << 8) >> 8) * (1 << DROPPED)
+    else:
+        memcpy(&item, place, sizeof(item_t))
+    return item
 
 
 def round_values(value_t[::1] values not None, int threads):
@@ -98,7 +108,7 @@ cdef class Tiles:
         self.positions = self.counts
         self.counts.flags.writeable = False
 
-    def pack(self, int strip, const value_t[::1] L not None, const value_t[::1] R not None,
+    def pack(self, int strip, const item_t[::1] L not None, const item_t[::1] R not None,
              const int64_t[::1] start_l not None, const int64_t[::1] start_r not None, int first, int last,
              uint8_t[::1] out not None):
         """Write the tiles of a strip with the column classes first..last-1 to `out`; return how many bytes they take.
@@ -108,22 +118,22 @@ cdef class Tiles:
         cdef int64_t at
         cdef const uint64_t* facing = self.checked(strip, start_l, first, last, L.shape[0])
         self.checked(strip, start_r, first, last, R.shape[0])
-        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3)
+        cdef int64_t length = self.length(strip, first, last, stored_bytes(<item_t>0))
         if length > out.shape[0]:
             raise ValueError(f"{out.shape[0]} bytes are no room for {length}")
         if length == 0:
             return 0
         with nogil:
-            at = over_tiles(self, strip, first, last, start_l, start_r, facing, <value_t*>&L[0], <value_t*>&R[0],
+            at = over_tiles(self, strip, first, last, start_l, start_r, facing, <item_t*>&L[0], <item_t*>&R[0],
                             &out[0], True)
         return at
 
-    def unpack(self, int strip, const uint8_t[::1] packed not None, value_t[::1] L not None, value_t[::1] R not None,
+    def unpack(self, int strip, const uint8_t[::1] packed not None, item_t[::1] L not None, item_t[::1] R not None,
                const int64_t[::1] start_l not None, const int64_t[::1] start_r not None, int first, int last):
         """The inverse of `pack`; slots that are no position get any value."""
         cdef const uint64_t* facing = self.checked(strip, start_l, first, last, L.shape[0])
         self.checked(strip, start_r, first, last, R.shape[0])
-        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3), at
+        cdef int64_t length = self.length(strip, first, last, stored_bytes(<item_t>0)), at
         if length > packed.shape[0]:
             raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
         if length == 0:
@@ -133,11 +143,11 @@ cdef class Tiles:
                             False)
         return at
 
-    def unpack_half(self, int strip, const uint8_t[::1] packed not None, value_t[::1] matrix not None,
+    def unpack_half(self, int strip, const uint8_t[::1] packed not None, item_t[::1] matrix not None,
                     const int64_t[::1] start not None, int first, int last):
         """As `unpack`, where `packed` has the halves of one matrix only, one after the other."""
         cdef const uint64_t* facing = self.checked(strip, start, first, last, matrix.shape[0])
-        cdef int64_t length = self.length(strip, first, last, 8 if value_t is double else 3) // 2, at = 0
+        cdef int64_t length = self.length(strip, first, last, stored_bytes(<item_t>0)) // 2, at = 0
         cdef int j, rows = <int>start.shape[0]
         if length > packed.shape[0]:
             raise ValueError(f"{packed.shape[0]} bytes instead of {length}")
@@ -145,7 +155,7 @@ cdef class Tiles:
             for j in range(first, last):
                 over_tile(&matrix[0], <uint8_t*>&packed[at], start, facing, self.masks, rows, self.col_class[j],
                           self.col_class[j + 1], False)
-                at += self.positions[strip, j] * (8 if value_t is double else 3) + PAD_BYTES
+                at += self.positions[strip, j] * stored_bytes(<item_t>0) + PAD_BYTES
         return at
 
     def pack_pairs(self, int strip, int column_class, const value_t[::1] pairs not None, uint8_t[::1] out not None,
@@ -220,7 +230,7 @@ cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64
 
 
 cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_t[::1] start_l,
-                        const int64_t[::1] start_r, const uint64_t* facing, value_t* L, value_t* R, uint8_t* packed,
+                        const int64_t[::1] start_r, const uint64_t* facing, item_t* L, item_t* R, uint8_t* packed,
                         bint pack) noexcept nogil:
     """Copy the tiles of a strip to `packed`, or from there to the matrices; return how many bytes they take."""
     cdef int j, k, rows = self.row_class[strip + 1] - self.row_class[strip]
@@ -229,16 +239,16 @@ cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_
         for k in range(2):
             over_tile(L if k else R, packed + at, start_l if k else start_r, facing, self.masks, rows,
                       self.col_class[j], self.col_class[j + 1], pack)
-            at += self.positions[strip, j] * (8 if value_t is double else 3)
+            at += self.positions[strip, j] * stored_bytes(<item_t>0)
             if pack:
                 memset(packed + at, 0, PAD_BYTES)
             at += PAD_BYTES
     return at
 
 
-cdef void over_tile(value_t* matrix, uint8_t* packed, const int64_t[::1] start, const uint64_t* facing,
+cdef void over_tile(item_t* matrix, uint8_t* packed, const int64_t[::1] start, const uint64_t* facing,
                     const uint64_t[::1] masks, int rows, int c0, int c1, bint pack) noexcept nogil:
-    cdef int i, b, item = 8 if value_t is double else 3
+    cdef int i, b, item = stored_bytes(<item_t>0)
     cdef int64_t at
     cdef uint64_t squares
     for i in range(rows):

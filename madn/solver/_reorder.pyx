@@ -21,9 +21,9 @@ cdef enum:
     LARGEST = 1 << 30    # more than the states of any side
 
 
-def transpose(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first=0,
+def transpose(const stored_t[::1] matrix, int64_t rows, int64_t columns, stored_t[::1] out, int64_t first=0,
               int64_t stride=0, int threads=1):
-    """out[column][row] = -matrix[row][column]: the same values with the other side as rows.
+    """out[column][row] = -matrix[row][column]: the same values with the other side as rows. Words keep their sign.
 
     Row 0 of `out` begins at `first`, the next `stride` later (by default `rows`). Each thread writes rows of its own.
     """
@@ -40,14 +40,17 @@ def transpose(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[
         transpose_block(matrix, rows, columns, out, first, stride, TILE * block, min(columns, TILE * (block + 1)))
 
 
-cdef void transpose_block(const value_t[::1] matrix, int64_t rows, int64_t columns, value_t[::1] out, int64_t first,
+cdef void transpose_block(const stored_t[::1] matrix, int64_t rows, int64_t columns, stored_t[::1] out, int64_t first,
                           int64_t stride, int64_t begin, int64_t end) noexcept nogil:
     """Columns begin..end-1."""
     cdef int64_t r, a, b
     for r in range(0, rows, 32):
         for b in range(begin, end):
             for a in range(r, min(rows, r + TILE)):
-                out[first + b * stride + a] = -matrix[a * columns + b]
+                if stored_t is uint16_t:
+                    out[first + b * stride + a] = matrix[a * columns + b]
+                else:
+                    out[first + b * stride + a] = -matrix[a * columns + b]
 
 
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,

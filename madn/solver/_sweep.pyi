@@ -6,6 +6,8 @@ from numpy.typing import NDArray
 
 from madn.solver.tables import SweepTables
 
+_Compared = tuple[int, int, float, tuple[float, int, int, int]]
+
 class Sweeper:
     after_capture: NDArray[Any]
     def __init__(
@@ -34,6 +36,15 @@ class Sweeper:
         edge_in: NDArray[Any] | None = None,
         edge_out: NDArray[Any] | None = None,
     ) -> tuple[Any, ...]: ...
+    def choose(
+        self,
+        strip: int,
+        first_group: int,
+        end_group: int,
+        tie: float,
+        words_l: NDArray[np.uint16],
+        words_r: NDArray[np.uint16],
+    ) -> tuple[_Compared, _Compared]: ...
 
 def parts_in_order(
     counts: NDArray[np.int64], workers: int, together: int

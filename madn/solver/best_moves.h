@@ -124,7 +124,9 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
         int unique = 0, wider = found->margin < 0, at = 0;                                                           \
         T margin = wider ? 0 : (T)found->margin;                                                                     \
         SUM margins = 0;                                                                                             \
-        memset(&w, 0, sizeof w);                                                                                     \
+        memset(w.margins, 0, (size_t)n * sizeof *w.margins);                                                         \
+        memset(w.margin, 0, (size_t)n * sizeof *w.margin);                                                           \
+        memset(w.word, 0, (size_t)n * sizeof *w.word);                                                               \
         for (int roll = 1; roll <= ROLLS; roll++) {                                                                  \
             const int k = count[roll - 1];                                                                           \
             const T unit = (T)(1 << 2 * (roll - 1));                                                                 \

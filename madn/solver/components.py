@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from madn.board import Board
 from madn.solver import _packing, _reorder, kernels
 from madn.solver._sweep import Sweeper
+from madn.solver.choices import Choices
 from madn.solver.footprint import can_stream
 from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
@@ -78,14 +80,66 @@ Solved = Mapping[Pair, Matrices]  # matrices of solved components, by the finish
 
 
 class Component(ABC):
-    """A pair of finish zones while it is being solved."""
+    """A pair of finish zones while it is being solved.
+
+    With `choices`, best moves are found when it is examined. If its values are not kept, because nobody needs them,
+    each strip is examined right after it was computed, and `wins` gets the values of boards that are reported.
+    """
 
     sweeper: Sweeper
+    tables: SweepTables
+    L: Values
+    R: Values
 
     def __init__(self, rows: Side, columns: Side, representation: Representation, threads: int) -> None:
         self.rows, self.columns, self.representation, self.threads = rows, columns, representation, threads
         self.mirrored = rows.finish == columns.finish
         self.strips = len(rows.class_start) - 1
+        self.choices: Choices | None = None
+        self.keeps_values = True
+        self.boards: list[Board] = []
+        self.wins: dict[str, float] = {}
+        self.examined: list[Any] = []  # what the kernel found, strip by strip
+
+    def find_choices(self, choices: Choices, keeps_values: bool, boards: list[Board]) -> None:
+        """Have best moves found; the values are kept, or only those of some boards are noted."""
+        self.choices, self.keeps_values, self.boards = choices, keeps_values, boards
+
+    def begin_pass(self, examine: bool, keep: bool) -> None:
+        """What comes before the first strip of a pass."""
+        if self.choices is not None and (examine or (keep and not self.keeps_values)):
+            self.choices.begin()
+            self.examined = []
+
+    def after_strip(self, strip: int, examine: bool, keep: bool) -> None:
+        """What comes after a strip of a pass was computed or examined, while its values are there."""
+        if self.choices is None:
+            return
+        if examine:
+            self.choices.find(self.sweeper, strip)
+        elif keep and not self.keeps_values:
+            self.examined.append(self.sweeper.run(strip, strip + 1, self.threads, True))
+            self.choices.find(self.sweeper, strip)
+            self._note_wins(strip)
+
+    def _note_wins(self, strip: int) -> None:
+        """The values of the boards that are in a strip, rounded as they would be stored."""
+        for board in self.boards:
+            own, other = (mask & ((1 << board.rules.squares) - 1) for mask in board.masks)
+            column_moves = board.masks[0] >> board.rules.squares != self.rows.finish
+            states = (other, own) if column_moves else (own, other)
+            row, column = (
+                int(side.index(np.array([state], np.uint64))[0])
+                for side, state in zip((self.rows, self.columns), states, strict=True)
+            )
+            if self.mirrored and self.columns.pips[column] < self.rows.pips[row]:
+                row, column, column_moves = column, row, not column_moves
+            if self.rows.pips[row] == strip:
+                values, start = (self.R, self.tables.start_r) if column_moves else (self.L, self.tables.start_l)
+                value = values[start[row] + column : start[row] + column + 1].copy()
+                _packing.round_values(value, 1)
+                won = float(-value[0] if column_moves else value[0])
+                self.wins[str(board)] = self.representation.probability(won + self.representation.shift)
 
     @abstractmethod
     def strip_values(self) -> NDArray[np.int64]:
@@ -139,6 +193,7 @@ class InMemory(Component):
             self.values = Matrices.mirrored(rows, representation)
         else:
             self.values = Matrices.full(rows.size, columns.size, representation)
+        self.L, self.R = self.values.L, self.values.R
         size = max(rows.size, columns.size)
         row_exits = [whole_exit(f, columns.finish, size, representation, solved) for f in rows.moves.exits]
         column_starts, column_exits = self.column_exits(solved, size)
@@ -146,8 +201,8 @@ class InMemory(Component):
         self.tables = SweepTables.of(rows, columns, starts[0], starts[1:], column_starts, refill=False)
         self.sweeper = kernels.SWEEPERS[kernels.build](
             self.tables,
-            self.values.L,
-            self.values.R,
+            self.L,
+            self.R,
             [(m.L, m.R) for m in row_exits],
             column_exits,
         )
@@ -168,10 +223,15 @@ class InMemory(Component):
         """Sweep or examine, in slices, so that Ctrl-C is heard. All values are kept, whatever `keep` says."""
         work = np.cumsum(self.strip_values())
         first = 0
+        one_by_one = keep and not examine and not self.keeps_values
+        self.begin_pass(examine, keep)
         while first < self.strips:
             before = work[first - 1] if first else 0
-            end = max(first + 1, int(np.searchsorted(work, before + SLICE, side="right")))
-            yield end, self.sweeper.run(first, end, self.threads, examine, skip_below)
+            end = first + 1 if one_by_one else max(first + 1, int(np.searchsorted(work, before + SLICE, side="right")))
+            found = self.sweeper.run(first, end, self.threads, examine, skip_below)
+            for strip in range(first, end):
+                self.after_strip(strip, examine, keep)
+            yield end, found
             first = end
 
     def settle(self) -> None:

@@ -35,6 +35,7 @@ class Convergence:
         earlier = component.begin()
         if earlier is not None:
             self.sweeps, self.updates, self.kept = (earlier[name] for name in ("sweeps", "updates", "kept"))
+            self.kept = self.kept and component.keeps_values  # what is found in passing was not noted
             self.change, self.target = float(earlier["change"]), float(earlier["target"])
 
     def run(self) -> Iterator[float]:
@@ -42,7 +43,8 @@ class Convergence:
 
         A sweep leaves a residual of at most the largest change of what captures lead to, for that alone was old when a
         value was computed, plus what groups left alone may have missed: half the tolerance each. The residual itself is
-        then measured by a pass that only reads.
+        then measured by a pass that only reads. Where values are not kept there is none: each strip was examined in
+        passing, with what captures led to before the sweep, and the largest change of that is added to the residual.
         """
         while self.sweeps < MOST_SWEEPS:
             while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
@@ -50,9 +52,10 @@ class Convergence:
             if not self.large:
                 self.component.settle()
             self.found = None
-            for end, extremes in self.component.passes(examine=True):
-                found = Found(*(Extreme(*extreme) for extreme in extremes))
-                self.found = self.found.merged(found) if self.found else found
+            if not self.component.keeps_values:
+                self._found_in_passing()
+            for end, extremes in self.component.passes(examine=True) if self.component.keeps_values else ():
+                self._take(extremes)
                 yield 0.95 + 0.05 * float(self.work[end - 1] / self.work[-1])
             if self.found and self.found.residual.value / DIE <= self.plan.tolerance * self.unit:
                 return
@@ -60,6 +63,19 @@ class Convergence:
             self.kept = False
             self.component.note(self._progress())
         raise PlanError(f"a residual of {self.plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
+
+    def _take(self, extremes: Any) -> None:
+        """Merge what the kernel found in some strips."""
+        found = Found(*(Extreme(*extreme) for extreme in extremes))
+        self.found = self.found.merged(found) if self.found else found
+
+    def _found_in_passing(self) -> None:
+        """What was found in the last sweep, with a residual that is an upper bound."""
+        for extremes in self.component.examined:
+            self._take(extremes)
+        if self.found:
+            residual = self.found.residual
+            self.found = self.found._replace(residual=residual._replace(value=residual.value + DIE * self.change))
 
     def _sweep(self) -> Iterator[float]:
         """One sweep.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -14,7 +14,7 @@ from madn.solver import _reorder
 from madn.solver.best_moves import BestMoves, Window
 from madn.solver.census import PARTS, Census
 from madn.solver.components import Matrices, Solved
-from madn.solver.footprint import rows_at_hand
+from madn.solver.footprint import can_stream, rows_at_hand
 from madn.solver.graph import Pair
 from madn.solver.id_order import Receiver, bands_in_room
 from madn.solver.plan import BASE_MEMORY
@@ -27,6 +27,10 @@ LEAST_ROOM = 1 << 22  # bytes
 WHOLE = 16  # as often must a component fit into the room to be loaded whole, and its exits: many tiles cost time
 ENCODING = 1 << 25  # bytes for blocks on their way into a database
 VALUES = 0.2  # of the work when choices are counted too: for the estimate of progress only
+
+
+Words = NDArray[np.uint16]
+WordsOf = Callable[[int, int, int], AbstractContextManager[Callable[[int, bool, Census | None], Words]]]
 
 
 class Delivery:
@@ -48,18 +52,19 @@ class Delivery:
         earlier = self.scratch.stored(pair)
         if earlier is not None:
             return earlier
-        sides = _sides(pair)
-        self.boards = {self.zones.game.rank(*board.masks): str(board) for board in self._boards(pair)}
-        self.wins = {}
+        sides, census, done = _sides(pair), Census(), self.scratch.done(pair) or {}
+        self.wins = dict(done["wins"])
+        boards = [board for board in self.boards_of(pair) if str(board) not in self.wins]
+        self.boards = {self.zones.game.rank(*board.masks): str(board) for board in boards}
         counted: dict[str, Any] = {"wins": self.wins}
-        if self.receiver or self.plan.census or self.boards:
-            census = Census()
-            self.at_hand = at_hand
-            self._deliver(*sides[0], census, lambda part: tell(part / len(sides)))
-            if len(sides) == 2:
-                self._deliver(*sides[1], census, lambda part: tell((1 + part) / 2))
-            self.at_hand = {}  # the memory is for the next component
-            counted["census"] = asdict(census)
+        if done["choices"]:
+            census.add(Census(**done["choices"]["census"]))
+        self.at_hand = at_hand
+        self._deliver(*sides[0], census, lambda part: tell(part / len(sides)))
+        if len(sides) == 2:
+            self._deliver(*sides[1], census, lambda part: tell((1 + part) / 2))
+        self.at_hand = {}  # the memory is for the next component
+        counted["census"] = asdict(census)
         if self.receiver:
             self.receiver.flush_to_disk()
         self.scratch.mark_stored(pair, counted)
@@ -81,19 +86,29 @@ class Delivery:
             for run in self.zones.runs_of(own, other):
                 values = self.representation.won(run.size, own == full)
                 self.receiver.take(run.first, run.size, run.first, values)
-                if self.receiver.wants_choices:
+                if self.plan.choices:
                     self.receiver.take_choices(run.first, run.size, run.first, np.zeros(run.size, np.uint16))
         self.receiver.flush()
         self.receiver.flush_to_disk()
 
-    def _boards(self, pair: Pair) -> list[Board]:
+    def boards_of(self, pair: Pair) -> list[Board]:
         """The boards that are reported, as far as they are in this component."""
         squares = self.plan.rules.squares
         return [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
 
     def _deliver(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
+        if self.plan.values or self.boards:
+            self._deliver_values(own, other, census, tell)
+        if not self.plan.best_moves:
+            return
+        if not can_stream(self.plan.rules, *self.scratch.pair_of(own, other)):
+            self._deliver_words(own, other, self._words, census, tell)
+        elif self.plan.choices:
+            self._deliver_words(own, other, self._kept_words, None, tell)
+
+    def _deliver_values(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        counts, share = np.zeros(PARTS, np.int64), VALUES if self.plan.census else 1.0
+        counts, share = np.zeros(PARTS, np.int64), VALUES if self.plan.best_moves else 1.0
         representation, room = self.representation, self._room(own, other, False)
         with self._rows(own, other, room) as load:
             for band in bands_in_room(self.zones, mine, theirs, representation.dtype, room):
@@ -115,19 +130,19 @@ class Delivery:
                     self.receiver.flush()
                 del band, part  # their memory is free before the next is made
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
-        if self.plan.census:
-            self._deliver_words(own, other, census, tell)
 
-    def _deliver_words(self, own: int, other: int, census: Census, tell: Callable[[float], None]) -> None:
+    def _deliver_words(
+        self, own: int, other: int, source: WordsOf, census: Census | None, tell: Callable[[float], None]
+    ) -> None:
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
-        receiver, room, classes = self.receiver, self._room(own, other, True), len(mine.class_start) - 1
-        with self._words(own, other, room) as words_of:
-            if not receiver or not receiver.wants_choices:
+        receiver, room, classes = self.receiver, self._room(own, other, census is not None), len(mine.class_start) - 1
+        with source(own, other, room) as words_of:
+            if not receiver or not self.plan.choices:
                 for number in range(classes):
                     words_of(number, True, census)
                     tell(VALUES + (1 - VALUES) * number / classes)
                 return
-            counting: Census | None = census
+            counting = census
             for band in bands_in_room(self.zones, mine, theirs, np.uint16, room):
                 for number in range(classes):
                     wanted = counting is not None or band.wants(number)
@@ -140,7 +155,23 @@ class Delivery:
                 del band, part  # as above
 
     @contextmanager
-    def _words(self, own: int, other: int, room: int) -> Iterator[Callable[[int, bool, Census | None], NDArray[Any]]]:
+    def _kept_words(self, own: int, other: int, _room: int) -> Iterator[Callable[[int, bool, Census | None], Words]]:
+        """Gives the best moves of a class as they were found when the component was solved."""
+        words = np.empty(row_values(self.scratch.sides[own], self.scratch.sides[other]), np.uint16)
+        file = self.scratch.open_choices(self.scratch.pair_of(own, other))
+        assert file is not None
+        with file, ThreadPoolExecutor(self.plan.threads) as pool:
+            rows = WholeRows(file, own, pool)
+
+            def words_of(number: int, wanted: bool, census: Census | None) -> Words:
+                if wanted:
+                    rows.load(number, 0, words, None)
+                return words
+
+            yield words_of
+
+    @contextmanager
+    def _words(self, own: int, other: int, room: int) -> Iterator[Callable[[int, bool, Census | None], Words]]:
         """Gives the best moves of a class, if wanted, as words of 2 bits a roll; classes must come in order."""
         mine, theirs, threads = self.scratch.sides[own], self.scratch.sides[other], self.plan.threads
         words = np.empty(row_values(mine, theirs), np.uint16)
@@ -156,7 +187,7 @@ class Delivery:
             here, *exits = ((rows.L, rows.R, rows.start) for rows in sources)
             best = BestMoves(mine, theirs, *here, exits, self.representation)
 
-            def words_of(number: int, wanted: bool, census: Census | None) -> NDArray[Any]:
+            def words_of(number: int, wanted: bool, census: Census | None) -> Words:
                 for window in windows:
                     window.load(number)
                 best.fill_captures(number, threads)

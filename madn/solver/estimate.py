@@ -23,7 +23,7 @@ THESIS_SAMPLE = Rules(2, 20)
 # What a streamed update and delivering a position cost, in updates of the sample: taken from runs of three and four
 # pieces from disk.
 STREAMED = 1.7
-STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 40.0
+STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 12.0
 PROVING = 28.0  # updates of a position in directed sweeps, both ways together: three pieces
 BUSY = 0.15  # processors that other programs may use before the measurement is called disturbed
 
@@ -54,8 +54,8 @@ def measured(threads: int, method: str = "tiles") -> Speed:
     return replace(speed, update=min(wall, processor / threads) / updates) if speed.disturbed else speed
 
 
-def seconds(plan: Plan, speed: Speed, best_moves: bool = False) -> float:
-    """About the time that a plan takes, without writing a database from memory; `best_moves` are to be stored too."""
+def seconds(plan: Plan, speed: Speed) -> float:
+    """About the time that a plan takes, without writing a database from memory."""
     if plan.method == "thesis":
         return speed.update * plan.positions * EXPECTED_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6
     sweeps = (5 - 0.93 * math.log10(plan.tolerance)) * (1.22 if plan.rules.pieces > 3 else 1.0)
@@ -65,7 +65,7 @@ def seconds(plan: Plan, speed: Speed, best_moves: bool = False) -> float:
         if plan.proved:
             each += PROVING * plan.representation.cost
         if plan.scratch is not None:
-            each += STORING + (CENSUS if plan.census else 0.0) + (BEST_MOVES if best_moves else 0.0)
+            each += STORING * plan.values + CENSUS * plan.best_moves + BEST_MOVES * plan.choices
         total += component_positions(plan.rules, *pair) * each
     return total * speed.update
 

@@ -11,6 +11,7 @@ from madn.solver.tables import GROUP, LANES
 
 LEFT_SLOTS = DIE + 1  # strips of L of a streamed component in memory: the one being computed and six before ...
 RIGHT_SLOTS = DIE  # ... and of R: only a 6 leads to the sixth before, and after it the same side moves
+CHOICE_BYTES = 0.7  # a position, about, in the file of the best moves of a large component
 WINDOW = DIE + 1  # classes of rows that moves of a class lead to: its own and the six before
 
 
@@ -59,16 +60,17 @@ def disk_peak(
     item: int,
     stored: int,
     database: float,
-    census: bool = False,
+    values: bool = True,
+    choices: bool = False,
 ) -> int:
     """The most that a solve takes on disk at any time: its files, and a database of so many bytes a position.
 
     A value takes `item` bytes in memory and in checkpoints, `stored` bytes once it is solved. Values go as soon as
-    nothing needs them.
+    nothing needs them. Of large components the `choices` have a file too, if they are wanted, until they are delivered.
     """
     files: dict[Pair, int] = {}
     written = peak = 0.0
-    late = [pair for pair in pairs if delivered_late(rules, pair, census)]
+    late = [pair for pair in pairs if delivered_late(rules, pair, choices)]
     last_user = {zones: number for number, pair in enumerate(pairs) for zones in needed(rules, pair)}
 
     def more(size: float = 0) -> None:
@@ -76,14 +78,17 @@ def disk_peak(
         peak = max(peak, sum(files.values()) + written + size)
 
     for number, pair in enumerate(pairs):
-        size = component_positions(rules, *pair) * stored
+        kept = values or frozenset(pair) in last_user or not can_stream(rules, *pair)
+        size = component_positions(rules, *pair) * stored if kept else 0
+        found = int(component_positions(rules, *pair) * CHOICE_BYTES) if choices and can_stream(rules, *pair) else 0
         if pair in streamed:  # strips and two checkpoints; if not mirrored, at last strips in two ways and one
             checkpoint = _checkpoint(rules, *pair) * item
-            more(size + 2 * checkpoint if pair[0] == pair[1] else size + max(2 * checkpoint, size + checkpoint))
+            strips = size + 2 * checkpoint if pair[0] == pair[1] else size + max(2 * checkpoint, size + checkpoint)
+            more(strips + found)
         files[pair] = size
         if pair not in late:
             written += component_positions(rules, *pair) * database
-        more()
+        more(found)
         files = {
             kept: size for kept, size in files.items() if kept in late or last_user.get(frozenset(kept), -1) > number
         }
@@ -94,12 +99,12 @@ def disk_peak(
     return int(peak) + (1 << 26)  # figures, and the ends of tiles
 
 
-def delivered_late(rules: Rules, pair: Pair, census: bool) -> bool:
+def delivered_late(rules: Rules, pair: Pair, choices: bool) -> bool:
     """Whether a component is delivered when all are solved: one whose values are there until then anyway.
 
-    For a census it is delivered at once: that needs the values that its moves lead to.
+    With its choices it is delivered at once: the file that they were kept in can go then.
     """
-    return not census and can_stream(rules, *pair)
+    return not choices and can_stream(rules, *pair)
 
 
 def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
@@ -146,14 +151,18 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int, threads: int) -
     return peak, frozenset(streamed)
 
 
-def memory_to_hand_over(rules: Rules, pairs: list[Pair], census: bool, threads: int) -> int:
+def memory_to_hand_over(rules: Rules, pairs: list[Pair], best_moves: bool, threads: int) -> int:
     """Values in memory, at the least, to put solved components in the order of their IDs."""
     least = 1 << 22  # positions in that order
-    return least + max(rows_at_hand(rules, f, g, census, threads) for pair in pairs for f, g in (pair, pair[::-1]))
+    return least + max(
+        rows_at_hand(rules, f, g, best_moves and not can_stream(rules, *pair), threads)
+        for pair in pairs
+        for f, g in (pair, pair[::-1])
+    )
 
 
-def rows_at_hand(rules: Rules, own: int, other: int, census: bool, threads: int) -> int:
-    """Values of the rows of one class; for a census of seven, either side to move, and as many in each exit.
+def rows_at_hand(rules: Rules, own: int, other: int, compared: bool, threads: int) -> int:
+    """Values of the rows of one class; if moves are compared of seven, either side to move, and as many in each exit.
 
     Each thread also keeps what it read last of each file: of both matrices of a class, a quarter at the most.
     """
@@ -162,7 +171,7 @@ def rows_at_hand(rules: Rules, own: int, other: int, census: bool, threads: int)
         return max(class_sizes(rules, rules.pieces - zone.bit_count())) * side_size(rules, other)
 
     tiles = 8 * max(class_sizes(rules, rules.pieces)) ** 2
-    if not census:
+    if not compared:
         return rows(own) + threads * rows(own) // 2 + tiles
     windows = rows(own) + sum(rows(zone) for zone in exits(rules, own))
     return 2 * WINDOW * windows + threads * windows // 2 + rows(own) + tiles

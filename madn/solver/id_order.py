@@ -18,10 +18,6 @@ BATCH = 1 << 20  # positions, about, that always go together: so the order does 
 class Receiver(Protocol):
     """Takes what is solved. Positions of a run of IDs come in ascending order, but runs take turns."""
 
-    @property
-    def wants_choices(self) -> bool:
-        """Whether best moves are wanted beside values."""
-
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         """Whether all positions of a run were taken, now or by an earlier process."""
 

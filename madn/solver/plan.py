@@ -27,6 +27,7 @@ SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
 MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
+POLICY_BYTES = 0.3  # a position, at the most, in a database of best moves
 STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
 MIN_BITS, MAX_BITS = 8, 24
 HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
@@ -36,17 +37,18 @@ BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its database takes.
+    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its databases take.
 
-    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that they and the database take together.
+    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that databases and they take together.
 
     `bits` is set if values are rounded to so many when they are stored.
 
     `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
     it from the directory `scratch`; it was named by the user or `scratch_chosen`. `board`
     is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `proved`,
-    each position gets a lower and an upper value too.
+    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `choices`,
+    best moves are stored. Without `values`, the values of positions are not. With `proved`, each position gets a lower
+    and an upper value too.
     """
 
     rules: Rules
@@ -69,8 +71,20 @@ class Plan:
     resume: bool = False
     board: str | None = None
     census: bool = False
+    choices: bool = False
+    values: bool = True
     bits: int | None = None
     proved: bool = False
+
+    @property
+    def policy_bytes(self) -> int:
+        """What a database of best moves takes of `disk_bytes`."""
+        return int(self.positions * POLICY_BYTES) if self.choices else 0
+
+    @property
+    def best_moves(self) -> bool:
+        """Whether best moves are found, to be stored or counted."""
+        return self.census or self.choices
 
     def task(self) -> dict[str, Any]:
         """All that the values depend on."""
@@ -115,6 +129,8 @@ def make_plan(
     scratch: str | None = None,
     resume: bool = False,
     census: bool = False,
+    choices: bool = False,
+    values: bool = True,
     bits: int | str | None = None,
     proved: bool = False,
 ) -> Plan:
@@ -124,8 +140,9 @@ def make_plan(
     of up to 20 million positions and 1e-6 above. Tolerances of 2e-7 and more are kept as 32-bit fixed-point numbers in
     large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
     solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` needs it too. Values of games of 1e9
-    positions and more are rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
+    memory, and for work that can be taken up again with `resume`; a `census` and `choices`, which are best moves to be
+    stored, need it too. Without `values`, only best moves are stored. Values of games of 1e9 positions and more are
+    rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
     With `proved`, bounds of every value are found, in memory, and stored whole.
     """
     if method not in METHODS:
@@ -140,9 +157,10 @@ def make_plan(
         raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
     if resume and scratch is None:
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
-    if census and scratch is None:
+    best_moves = census or choices
+    if best_moves and scratch is None:
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
-    if census and rules.pieces > MOST_CHOICES:
+    if best_moves and rules.pieces > MOST_CHOICES:
         raise PlanError(f"a census, and best moves, go up to {MOST_CHOICES} pieces, not {rules.pieces}")
     if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
         raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
@@ -173,13 +191,22 @@ def make_plan(
     else:
         limit = (allowed_memory(memory) - BASE_MEMORY) // item
         needed, streamed = memory_by_parts(rules, pairs, limit, threads)
-        needed = max(needed, memory_to_hand_over(rules, pairs, census, threads)) * item
+        needed = max(needed, memory_to_hand_over(rules, pairs, best_moves, threads)) * item
     each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
-    database = int(positions * each) + (1 << 20)
+    database = int(positions * (each * values + POLICY_BYTES * choices)) + (1 << 20)
     scratch_bytes, peak_bytes = 0, database
     if scratch is not None:
         scratch_bytes, peak_bytes = (
-            disk_peak(rules, pairs, streamed, item=item, stored=representation.stored, database=each, census=census)
+            disk_peak(
+                rules,
+                pairs,
+                streamed,
+                item=item,
+                stored=representation.stored,
+                database=each,
+                values=values,
+                choices=choices,
+            )
             for each in (0, database / positions)
         )
     return Plan(
@@ -202,6 +229,8 @@ def make_plan(
         resume=resume,
         board=board,
         census=census,
+        choices=choices,
+        values=values,
         bits=rounded,
         proved=proved,
     )

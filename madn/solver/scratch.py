@@ -4,7 +4,8 @@
 |---|---|
 | `plan.json` | what is being solved, and the command that goes on with it; another solve is refused |
 | `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
-| `NN.done` | its figures, and the checksums of its values, once it is solved |
+| `NN.choices` | its best moves, if they are wanted and it is large (`choices.py`) |
+| `NN.done` | its figures, and the checksums of its values and best moves, once it is solved |
 | `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
 | `NN.work`, `NN.captures0`, `NN.captures1`, `NN.state` | a streamed component in work (`streamed.py`) |
 
@@ -20,16 +21,20 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from madn.errors import CorruptBlockError, OutputError, PlanError, ResourceError
 from madn.machine import lock_directory
+from madn.solver.choices import ChoiceFile
 from madn.solver.components import Component, Matrices, Solved
 from madn.solver.figures import damaged, read_figures, task_digest, write_figures
+from madn.solver.footprint import can_stream
 from madn.solver.graph import Pair, exits, users
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling
 
-FORMAT = 7
+FORMAT = 8
 TASK = "plan.json"
 PART = "plan.json-part"  # of a plan that was being written
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+|plan\.json-part")
@@ -143,6 +148,7 @@ class Scratch:
     def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
         """Note that a component was delivered; remove the values that nothing needs any more."""
         write_figures(self.path(pair, "stored"), self.task, counted)
+        self.path(pair, "choices").unlink(missing_ok=True)
         self._delivered.add(pair)
         self._discard()
 
@@ -151,7 +157,7 @@ class Scratch:
 
         A component that is solved needs them no longer, unless its moves are compared when it is delivered.
         """
-        settled = self._solved & self._delivered if self.plan.census else self._solved
+        settled = {pair for pair in self._solved if pair in self._delivered or not self._compared_late(pair)}
         for other in self._delivered:
             if settled.issuperset(users(self.plan.rules, other, self.pairs)):
                 self.path(other, "values").unlink(missing_ok=True)
@@ -170,16 +176,28 @@ class Scratch:
                 self.path(pair, "stored").unlink()
                 stored = False
             solved = self.done(pair) is not None
-            if solved and (pair in needed or not stored) and not self.path(pair, "values").exists():
+            if solved and not self._has_files(pair, pair in needed, stored):
                 self.path(pair, "done").unlink()
                 solved = False
             if solved:
                 self._solved.add(pair)
             if stored:
                 self._delivered.add(pair)
-            if not solved or (self.plan.census and not stored):
+            if not solved or (self._compared_late(pair) and not stored):
                 (f, g), rules = pair, self.plan.rules
                 needed |= {self.pair_of(x, g) for x in exits(rules, f)} | {self.pair_of(x, f) for x in exits(rules, g)}
+
+    def _compared_late(self, pair: Pair) -> bool:
+        """Whether the moves of a component are compared when it is delivered."""
+        return self.plan.best_moves and not can_stream(self.plan.rules, *pair)
+
+    def _has_files(self, pair: Pair, needed: bool, stored: bool) -> bool:
+        """Whether what is still needed of a solved component is there: its values, its best moves."""
+        done = self.done(pair) or {}
+        values = done.get("sums") and (needed or not stored)
+        moves = "sums" in (done.get("choices") or {}) and not stored
+        wanted = [name for name, is_wanted in (("values", values), ("choices", moves)) if is_wanted]
+        return all(self.path(pair, name).exists() for name in wanted)
 
     def tiling(self, pair: Pair) -> Tiling:
         """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
@@ -197,9 +215,23 @@ class Scratch:
             raise damaged(path, f"its figures, {self.path(pair, 'done').name}, are missing")
         return StripFile(path, self.tiling(pair), figures["sums"])
 
+    def open_choices(self, pair: Pair) -> ChoiceFile | None:
+        """The file with the best moves of a component, if it has one."""
+        written = (self.done(pair) or {}).get("choices") or {}
+        if "sums" not in written:
+            return None
+        f, g = pair
+        tiling = Tiling(
+            self.sides[f], self.sides[g], np.uint16, self.plan.threads, self.tiling(pair) if f == g else None
+        )
+        return ChoiceFile(self.path(pair, "choices"), tiling, written)
+
     def save(self, pair: Pair, component: Component, solved: Solved, figures: dict[str, Any]) -> None:
         """Write a solved component; it counts as solved once its figures are there."""
-        if self._in_place(pair):
+        if not component.keeps_values:
+            sums = ""
+            self.path(pair, "values").unlink(missing_ok=True)
+        elif self._in_place(pair):
             state = read_figures(self.path(pair, "state"), self.task)
             if state is None:
                 raise damaged(self.path(pair, "state"), "missing")
@@ -209,7 +241,9 @@ class Scratch:
                 component.store(file, solved)
                 file.flush()
                 sums = file.sums_text()
-        write_figures(self.path(pair, "done"), self.task, {"figures": figures, "sums": sums})
+        choices = component.choices.finish() if component.choices is not None else None
+        known = {"figures": figures, "sums": sums, "choices": choices, "wins": component.wins}
+        write_figures(self.path(pair, "done"), self.task, known)
         for suffix in ("state", "work", "captures0", "captures1"):
             self.path(pair, suffix).unlink(missing_ok=True)
         self._solved.add(pair)

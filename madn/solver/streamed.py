@@ -194,6 +194,7 @@ class Resident(InMemory):
 
     def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
         """Sweep or examine strip by strip; the windows of the next strip are announced meanwhile."""
+        self.begin_pass(examine, keep)
         with ThreadPoolExecutor(self.threads, thread_name_prefix="madn-load") as pool:
             for strip in range(self.strips):
                 do_all(pool, (job for window in self.exits.windows for job in window.loading(strip)))
@@ -201,7 +202,9 @@ class Resident(InMemory):
                     do_later(pool, [window.announce for window in self.exits.windows], strip + 1)
                 self.tables.place_exits(self.exits.starts(strip))
                 self.sweeper.set_column_exits(self.exits.matrices, int(self.rows.class_start[strip]))
-                yield strip + 1, self.sweeper.run(strip, strip + 1, self.threads, examine, skip_below)
+                found = self.sweeper.run(strip, strip + 1, self.threads, examine, skip_below)
+                self.after_strip(strip, examine, keep)
+                yield strip + 1, found
 
 
 class Streamed(Component):
@@ -297,12 +300,14 @@ class Streamed(Component):
         are not at hand.
         """
         self.captured.begin(self._sweeps, write=not examine)
+        self.begin_pass(examine, keep)
         for strip in range(self.strips):
             self._load(strip, examine)
             self.tables.place_exits(self.exits.starts(strip))
             self.sweeper.set_column_exits(self.exits.matrices, int(self.rows.class_start[strip]))
             found = self.sweeper.run(strip, strip + 1, self.threads, examine)
-            if keep:
+            self.after_strip(strip, examine, keep)
+            if keep and self.keeps_values:
                 do_all(self.pool, self._storing(strip))
             self.captured.let_go(strip, rounded=keep)
             yield strip + 1, found

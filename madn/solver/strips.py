@@ -28,11 +28,16 @@ Starts = tuple[NDArray[np.int64], NDArray[np.int64]]  # where each row begins in
 class Tiling:
     """Where each tile of a component is in its file, in bytes; `_packing` says what a tile holds."""
 
-    def __init__(self, rows: Side, columns: Side, dtype: Any, threads: int) -> None:
+    def __init__(self, rows: Side, columns: Side, dtype: Any, threads: int, like: "Tiling | None" = None) -> None:
+        """`like` is another one of the same sides: what it has counted is not counted again."""
         self.rows, self.columns, self.dtype = rows, columns, np.dtype(dtype)
         self.mirrored = rows.finish == columns.finish
-        self.tiles = _packing.Tiles(
-            rows.facing, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
+        self.tiles: _packing.Tiles = (
+            like.tiles
+            if like is not None
+            else _packing.Tiles(
+                rows.facing, rows.class_start, columns.masks, columns.class_start, self.mirrored, threads
+            )
         )
         self.counts = self.tiles.counts
         self.strips, self.classes = self.counts.shape
@@ -120,34 +125,41 @@ class StripFile:
 
         All of them, or the halves that hold one matrix: RIGHT or LEFT.
         """
-        for first, last in self._extents(strip, classes, half):
+        for first, last in self._extents(strip, self._halves(classes, half)):
             announce(self.handle, first, last)
 
-    def _extents(self, strip: int, classes: range | None, half: int | None) -> list[tuple[int, int]]:
-        """Where tiles, or halves of them, begin and end in the file."""
-        edges, kept = self._edges[strip], classes or range(self.tiling.classes)
-        if half is None:
-            return [(edges[2 * kept.start], edges[2 * kept.stop])]
-        return [(edges[2 * number + half], edges[2 * number + half + 1]) for number in kept]
+    def _halves(self, classes: range | None, half: int | None) -> range:
+        """The numbers of halves of tiles in a strip."""
+        kept = classes or range(self.tiling.classes)
+        return range(2 * kept.start + (half or 0), 2 * kept.stop, 1 if half is None else 2)
+
+    def _extents(self, strip: int, parts: range) -> list[tuple[int, int]]:
+        """Where halves of tiles begin and end in the file; those that follow each other are one."""
+        edges = self._edges[strip]
+        if parts.step == 1:
+            return [(edges[parts.start], edges[parts.stop])]
+        return [(edges[part], edges[part + 1]) for part in parts]
 
     def read(self, strip: int, classes: range | None = None, half: int | None = None) -> Packed:
         """Tiles of a strip, all or some, or the halves of them that hold one matrix, as they were written.
 
         What is returned is valid until the next call in the same thread, for any file.
         """
-        extents = self._extents(strip, classes, half)
-        packed = buffer(sum(end - begin for begin, end in extents))
-        at = 0
-        for begin, end in extents:
-            transfer(os.preadv, self.handle, packed.data[at : at + end - begin], begin, self.path)
-            at += end - begin
-        kept = classes or range(self.tiling.classes)
-        parts = range(2 * kept.start, 2 * kept.stop) if half is None else range(2 * kept.start + half, 2 * kept.stop, 2)
-        edges = self._edges[strip]
-        found = checksums(packed.data, [edges[part + 1] - edges[part] for part in parts])
+        parts, edges = self._halves(classes, half), self._edges[strip]
+        lengths = [edges[part + 1] - edges[part] for part in parts]
+        packed = buffer(sum(lengths))
+        self._fetch(strip, parts, packed.data)
+        found = checksums(packed.data, lengths)
         if found != [self._sums[strip][part] for part in parts]:
             self._refuse(strip, parts, found)
         return packed
+
+    def _fetch(self, strip: int, parts: range, packed: memoryview) -> None:
+        """Read halves of tiles, one after the other."""
+        at = 0
+        for begin, end in self._extents(strip, parts):
+            transfer(os.preadv, self.handle, packed[at : at + end - begin], begin, self.path)
+            at += end - begin
 
     def _refuse(self, strip: int, parts: range, sums: list[int]) -> None:
         for part, found in zip(parts, sums, strict=True):

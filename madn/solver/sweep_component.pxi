@@ -185,6 +185,40 @@ cdef class Sweeper:
         return run_strips[int32_t](self, self.L, self.R, self.scratch, self.aside, first, end, threads, examine,
                                    skip_below, rounding, edge_in, edge_out)
 
+    def choose(self, int strip, int first_group, int end_group, double tie, uint16_t[::1] words_l not None,
+               uint16_t[::1] words_r not None):
+        """Find the best moves of a strip that is computed, in some groups of columns, either side to move.
+
+        Row after row `words_l` gets the row player's choices and `words_r` the column player's, for the columns of
+        these groups that are kept with the strip: 2 bits for each roll, those of roll 1 lowest, for the last option
+        within `tie` of the best; 0 where there is no position. In a mirrored component the column player's in the rows'
+        own class are not written. Calls for other groups may run at the same time.
+
+        Returns for the row player, then for the column player, in stored units and over the positions only: decisions,
+        those without another option within the tie of the best, the sum of all margins (best less second-best), and the
+        largest margin as (value, row, column, roll); -1 stands for none.
+        """
+        cdef Tables* t = &self.t
+        cdef Chosen chosen
+        if not 0 <= strip < t.strips or not 0 <= first_group <= end_group <= t.groups:
+            raise ValueError(f"groups {first_group} to {end_group} of {t.groups} in strip {strip} of {t.strips}")
+        if t.pieces > MOST_OF_A_ROLL or not 0 <= tie < 1 << 30:
+            raise ValueError(f"{t.pieces} pieces, tie {tie:g}: choices go up to {MOST_OF_A_ROLL} pieces")
+        rows = range(t.row_class[strip], t.row_class[strip + 1])
+        self.tables.check_columns(rows, t.exit_row, sizes(self.column_exits, self.L))
+        memset(&chosen, 0, sizeof(Chosen))
+        chosen.row_moves.margin = chosen.column_moves.margin = -1
+        chosen.row, chosen.tie = rows.start, tie
+        chosen.column = t.col_class[max(t.group_class[first_group], strip if t.mirrored else 0)]
+        chosen.width = max(0, t.col_class[t.group_class[end_group]] - chosen.column)
+        if min(words_l.shape[0], words_r.shape[0]) < max(1, len(rows) * chosen.width):
+            raise ValueError(f"{words_l.shape[0]} words for {len(rows)} rows of {chosen.width} columns")
+        chosen.words_l, chosen.words_r = &words_l[0], &words_r[0]
+        rings = aligned_zeros(2 * t.ring * LANES, self.L.dtype)
+        if self.wide:
+            return choose_strip[double](t, strip, first_group, end_group, self.L, self.R, rings, &chosen)
+        return choose_strip[int32_t](t, strip, first_group, end_group, self.L, self.R, rings, &chosen)
+
 
 cdef const int8_t* int8(const int8_t[::1] array) except NULL:
     return &array[0]

@@ -5,14 +5,17 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
+import numpy as np
+
 from madn.board import Board
 from madn.solver.bounds import Bounds, Proof
 from madn.solver.census import Census
+from madn.solver.choices import Choices
 from madn.solver.components import Component, InMemory, Matrices
 from madn.solver.convergence import Convergence
 from madn.solver.deliver import Delivery
 from madn.solver.footprint import can_stream, component_positions, delivered_late
-from madn.solver.graph import Pair, exits, pair_text
+from madn.solver.graph import Pair, exits, pair_text, users
 from madn.solver.id_order import Receiver
 from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan
@@ -20,10 +23,11 @@ from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
 from madn.solver.solution import BoundValues, Extremes, MatrixValues, MiddleValues, Solution
 from madn.solver.streamed import Resident, Streamed
+from madn.solver.strips import Tiling
 
-# The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
-# of four pieces took, for the estimate of progress only.
-SOLVING = {False: 0.8, True: 0.5}
+# The part of the work on a component on disk before it is delivered: what the largest ones of four pieces took, for the
+# estimate of progress only.
+SOLVING = 0.8
 
 Progress = Callable[[float, str], None]
 
@@ -154,18 +158,18 @@ class _FromDisk(_InOneGo):
         self.delivery.won()
 
     def steps(self) -> Iterator[_Step]:
-        """Solve each component and deliver it; the largest ones, unless their moves are compared, in the end.
+        """Solve each component and deliver it; the largest ones, unless best moves are stored, in the end.
 
         Their values stay for each other: until nothing needs them, the disk has room for the largest only once. It goes
         first.
         """
-        plan, first = self.plan, SOLVING[self.plan.census]
+        plan, first = self.plan, SOLVING
         late: list[_Step] = []
         for pair in plan.pairs:
             size = component_positions(plan.rules, *pair)
             yield _Step(pair, first * size, self.pair)
             deliver = _Step(pair, (1 - first) * size, self._deliver)
-            if delivered_late(plan.rules, pair, plan.census):
+            if delivered_late(plan.rules, pair, plan.choices):
                 late.insert(0, deliver)
             else:
                 yield deliver
@@ -198,6 +202,19 @@ class _FromDisk(_InOneGo):
         return figures
 
     def _component(self, pair: Pair, stack: ExitStack) -> Component:
+        """The component of a pair; of a large one the best moves are found with it, if they are wanted."""
+        (f, g), plan = pair, self.plan
+        component = self._without_choices(pair, stack)
+        if plan.best_moves and can_stream(plan.rules, f, g):
+            like = self.scratch.tiling(pair) if f == g else None
+            tiling = Tiling(component.rows, component.columns, np.uint16, plan.threads, like)
+            path = self.scratch.path(pair, "choices") if plan.choices else None
+            choices = Choices(component.rows, component.columns, plan.representation, path, tiling, plan.threads)
+            keeps_values = plan.values or bool(users(plan.rules, pair, plan.pairs))
+            component.find_choices(choices, keeps_values, self.delivery.boards_of(pair))
+        return component
+
+    def _without_choices(self, pair: Pair, stack: ExitStack) -> Component:
         """The component of a pair, in memory if it fits; the files that it reads are closed with the stack.
 
         A large one has its columns' exits in files either way; a mirrored one has them in memory if it is.

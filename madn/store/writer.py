@@ -316,11 +316,6 @@ class Databases:
         self.values, self.policy = values, policy
         self.writers = [writer for writer in (values, policy) if writer is not None]
 
-    @property
-    def wants_choices(self) -> bool:
-        """Whether best moves are stored."""
-        return self.policy is not None
-
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         """Whether all positions of a run are stored."""
         return all(writer.has(first_of_run, size_of_run) for writer in self.writers)

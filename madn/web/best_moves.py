@@ -8,7 +8,6 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +56,8 @@ def _frame(database: Database, first: int, count: int) -> bytes:
     return zstd.compress_planes(header, planes, len(header) + len(ROLLS) * count, LEVEL)
 
 
-def _plane(database: Database, ids: NDArray[np.int64], own: NDArray[Any], roll: int) -> bytes:
+def _plane(database: Database, ids: NDArray[np.int64], own: NDArray[np.uint64], roll: int) -> bytes:
     start, _, _ = database.engine.best_moves(ids, np.full(len(ids), roll))
     below = (np.uint64(1) << np.maximum(start, 0).astype(np.uint64)) - np.uint64(1)
-    return np.bitwise_count(own & below).astype(np.uint8).tobytes()
+    numbers: NDArray[np.uint8] = np.bitwise_count(own & below)
+    return numbers.tobytes()

@@ -53,6 +53,11 @@ ROWS = np.dtype(
         ("digest", "V16"),
     ]
 )
+# What the first view of the page asks a server, and what it needs instead: a browser loads it at once.
+FIRST = (
+    b'<link rel="preload" href="api/games" as="fetch" crossorigin>',
+    b'<link rel="preload" href="games.json" as="fetch" crossorigin>\n<link rel="modulepreload" href="rules.js">',
+)
 COPIED = 1 << 22  # bytes at a time
 Progress = Callable[[float, str], None]
 
@@ -172,6 +177,7 @@ def _page_files() -> dict[str, bytes]:
     """The files of the page, with those that answer in place of a server; they may lie anywhere on a host."""
     web = resources.files("madn") / "web"
     files = {file.name: file.read_bytes() for folder in ("static", "local") for file in (web / folder).iterdir()}
+    files["index.html"] = files["index.html"].replace(*FIRST)
     return {name: _relative(content) if name.endswith(".html") else content for name, content in files.items()}
 
 

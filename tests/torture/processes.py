@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from madn.__main__ import interrupt
+import madn.__main__ as command_line
 from torture.case import BrokenError, Case
 
 LIMIT = 60.0  # seconds that any command on a small board may take on a busy computer
@@ -136,7 +136,7 @@ def _child(work: Callable[[], int | None], stem: Path, directory: Path, memory: 
         for number, suffix in ((1, ".out"), (2, ".err")):
             os.dup2(os.open(stem.with_suffix(suffix), os.O_WRONLY | os.O_CREAT | os.O_APPEND), number)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        signal.signal(signal.SIGINT, interrupt)  # as the program does
+        command_line.take_ctrl_c()  # as the program does
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.alarm(0)
         os.chdir(directory)
@@ -153,7 +153,10 @@ def _child(work: Callable[[], int | None], stem: Path, directory: Path, memory: 
         else:  # it met this function, before or after the work
             status = INTERRUPTED
     except BaseException:
-        traceback.print_exc()
+        if command_line.interrupted:  # as the program does
+            status = INTERRUPTED
+        else:
+            traceback.print_exc()
     finally:
         try:
             sys.stdout.flush()

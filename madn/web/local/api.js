@@ -54,6 +54,11 @@ export async function game(name) {
   return found;
 }
 
+export async function layout(name) {
+  const { rules } = await game(name);
+  return (await facts()).layouts[`${rules.pieces},${rules.squares}`];
+}
+
 // Sends endgames to the worker, one at a time.
 class Solver {
   constructor() {
@@ -208,7 +213,6 @@ export function source(found) {
     return answer;
   };
   return {
-    layout: async () => (await facts()).layouts[`${rules.pieces},${rules.squares}`],
     position: (board) => position(board),
 
     async positions(boards) {

@@ -4,9 +4,9 @@
 //   game(name) -> what is known of one game: {name, version, rules, positions, exact, players: [name], boards, opening};
 //                 `exact` is false if some answers are estimates, `boards.start` is {board, win}, `opening` is the board that
 //                 a visitor sees first
+//   layout(name) -> {width, height, bottom: {path, box}, top: {path, box}}: the cell, [column, row], of every square
 //   players()  -> [{name, description}]
 //   source(game) -> the questions to one game (what `game` gave), each of which gives a promise:
-//     layout()         -> {width, height, bottom: {path, box}, top: {path, box}}: the cell, [column, row], of every square
 //     position(board)  -> {board, win, winner, tries, exact, source, error, rolls: [{roll, win, moves: [Move]}], final};
 //                         `final` is false if a better answer is being computed
 //     positions(boards) -> the same for many boards, in their order; one that nobody knows has `rolls: null`
@@ -46,6 +46,7 @@ const first = async (question) => (await question)[0];
 
 export const games = async () => (await first(ask("/api/games"))).games;
 export const game = (name) => first(ask("/api/game", { db: name }));
+export const layout = (name) => first(ask("/api/layout", { db: name }));
 export const players = async () => (await first(ask("/api/players"))).players;
 
 export function source({ name, version, rules }) {
@@ -57,8 +58,6 @@ export function source({ name, version, rules }) {
     return answer;
   };
   return {
-    layout: () => first(ask("/api/layout", which)),
-
     async position(board) {
       if (known.has(board)) return known.get(board);
       const [answer, final] = await ask("/api/position", { board, ...which });

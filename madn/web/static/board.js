@@ -203,7 +203,8 @@ export class BoardView {
       ...boxes.slice(0, boxed(position, seat, this.rules)),
     ];
     if (!this.pieces[seat].length) {
-      this.pieces[seat] = wanted.map((place) => ({ place: null, element: pawn(seat) }));
+      this.pieces[seat] = wanted.map((place) => ({ place, element: pawn(seat) }));
+      for (const { place, element } of this.pieces[seat]) put(element, place.at); // they are there from the beginning
       this.figures.append(...this.pieces[seat].map((piece) => piece.element));
     }
     const moving = this.pieces[seat].filter((piece) => !wanted.includes(piece.place));
@@ -213,9 +214,8 @@ export class BoardView {
       this.figures.append(piece.element); // above the others while it moves
     }
     for (const piece of this.pieces[seat]) {
-      const [x, y] = piece.place.at;
       for (const flown of piece.element.getAnimations().filter((found) => !("transitionProperty" in found))) flown.cancel();
-      piece.element.style.transform = `translate(${x}px, ${y}px)`;
+      put(piece.element, piece.place.at);
     }
   }
 
@@ -278,7 +278,7 @@ export class BoardView {
         this.figures.append(held.piece.element);
       }
       const { x, y } = this.nearest(event);
-      held.piece.element.style.transform = `translate(${x}px, ${y - 4}px)`;
+      put(held.piece.element, [x, y - 4]);
     });
     const release = (event) => {
       if (!held || event.pointerId !== held.id) return;
@@ -294,8 +294,7 @@ export class BoardView {
           if (place.kind === "box") this.takeLast(piece);
           drop(place, target);
         }
-        const [x, y] = piece.place.at;
-        piece.element.style.transform = `translate(${x}px, ${y}px)`;
+        put(piece.element, piece.place.at);
       }
     };
     this.element.addEventListener("pointerup", release);
@@ -342,6 +341,10 @@ async function glide(element, points, length, turn = 0) {
   }));
   // A page that is not seen does not move anything: the clock goes on all the same.
   await Promise.race([element.animate(steps, { duration: length, fill: "forwards" }).finished, pause(length + 200)]);
+}
+
+function put(element, [x, y]) {
+  element.style.transform = `translate(${x}px, ${y}px)`;
 }
 
 function pawn(seat) {

@@ -51,9 +51,10 @@ class Page {
     const fits = ({ name, rules }) => (given.has("db") ? name === given.get("db") : wanted && rulesText(rules) === rulesText(wanted));
     const found = this.games.find(fits);
     if (wanted && !found) trouble = new Impossible("otherRules", { link: gameText(wanted), page: gameText(this.games[0].rules) });
-    this.facts = await api.game((found ?? this.games[0]).name);
-    const source = api.source(this.facts);
-    this.table = new Table(this.facts, source, await source.layout(), (view, what) => this.open(view, what));
+    const { name } = found ?? this.games[0];
+    const [facts, layout] = await Promise.all([api.game(name), api.layout(name)]);
+    this.facts = facts;
+    this.table = new Table(facts, api.source(facts), layout, (view, what) => this.open(view, what));
     this.table.sourceOf = (rules) => this.sourceOf(rules);
     this.table.games = this.games;
     this.views = { explore: new Explore(this.table) };
@@ -62,25 +63,25 @@ class Page {
     if (trouble) {
       await this.enter("explore", this.opening);
       this.table.fail(trouble);
-    } else this.route();
+    } else await this.route();
     document.body.classList.add("ready");
   }
 
   // Show what the address says.
-  route() {
+  async route() {
     const given = new URLSearchParams(location.search);
     const { rules } = this.table;
     this.table.message("");
     try {
       const position = addressed(given, rules);
-      if (given.has("game")) this.enter("review", { code: given.get("game"), at: Number(given.get("at")) || 0 });
-      else if (given.has("quiz")) this.enter("quiz", { position, roll: Number(given.get("roll")) });
-      else if (position) this.enter("explore", position);
-      else if (given.has("review")) this.enter("review", {});
-      else if (given.has("play") || this.game) this.enter("play", {});
-      else this.enter("explore", this.opening);
+      if (given.has("game")) await this.enter("review", { code: given.get("game"), at: Number(given.get("at")) || 0 });
+      else if (given.has("quiz")) await this.enter("quiz", { position, roll: Number(given.get("roll")) });
+      else if (position) await this.enter("explore", position);
+      else if (given.has("review")) await this.enter("review", {});
+      else if (given.has("play") || this.game) await this.enter("play", {});
+      else await this.enter("explore", this.opening);
     } catch (error) {
-      this.enter("explore", this.opening);
+      await this.enter("explore", this.opening);
       this.table.fail(error);
     }
   }
@@ -98,6 +99,7 @@ class Page {
   // Another view by the hand of the person, or by a button: one step back in the browser's history leads here again.
   async open(view, what = {}) {
     this.table.message("");
+    this.table.settle();
     const { rules } = this.table;
     const to = {
       explore: () => link(what.position ?? this.views.explore.position, rules),
@@ -196,6 +198,7 @@ class Page {
         if (name === "numbers") this.table.show(this.table.position);
       });
     }
+    get("message").addEventListener("click", () => this.table.message(""));
     addEventListener("popstate", () => this.route());
     document.addEventListener("dragover", (event) => event.preventDefault());
     document.addEventListener("drop", (event) => {

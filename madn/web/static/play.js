@@ -16,7 +16,6 @@ import { say } from "./words.js";
 const FORCED = 800; // milliseconds before a move is played that is the only one
 const BEFORE = 450; // between the roll of a player of madn and its move
 const BEHIND = 350; // and after its move
-const GUARD = 600; // a click so soon after buttons have changed was meant for what was there before
 
 export class View {
   constructor(table) {
@@ -26,7 +25,6 @@ export class View {
     this.facts = new Map(); // what is known of the positions of the game
     this.turn = 0; // counts what was begun, so that what comes late is thrown away
     this.from = null; // a position to begin from
-    this.built = 0; // when the buttons at the end of a game appeared
     this.status = null;
     this.unreadable = null; // the number of a kept game that cannot be read
     get("new").addEventListener("submit", (event) => {
@@ -41,6 +39,7 @@ export class View {
       storage.set("hints", get("hints").checked);
       this.render();
     });
+    get("ask").addEventListener("click", () => table.message(get("why").textContent));
     get("analyse").addEventListener("click", () => table.open("explore", { position: this.game.position }));
     get("end").addEventListener("click", () => this.leave());
     get("opponents").addEventListener("change", () => this.describe());
@@ -190,6 +189,7 @@ export class View {
     document.body.classList.add("playing");
     scrollTo(0, 0);
     get("panel").scrollTop = 0;
+    this.table.settle();
     this.status = null;
     drawDie(get("die"), this.game.roll);
     this.keep();
@@ -208,6 +208,7 @@ export class View {
     const over = this.game?.winner;
     this.suspend();
     this.prepare();
+    this.table.settle();
     if (over) this.table.message("");
     get("begin").focus({ preventScroll: true });
   }
@@ -221,6 +222,7 @@ export class View {
   undo() {
     if (!this.game || this.game.lastChoice < 0) return;
     this.turn++;
+    this.table.message("");
     this.game.undo();
     drawDie(get("die"), this.game.roll);
     this.keep();
@@ -337,6 +339,7 @@ export class View {
 
   async play(move) {
     const turn = ++this.turn;
+    this.table.message("");
     await this.make(move, turn);
     if (turn === this.turn) this.next();
   }
@@ -358,7 +361,7 @@ export class View {
     const won = game.twoPeople ? "sideWins" : game.person(game.winner) ? "youWin" : "youLose";
     (won === "youLose" ? sound.lose : sound.win)();
     this.tell(won, { player: nameOf(game.players[game.winner]), side: say(game.winner) });
-    this.built = performance.now();
+    this.table.settle(); // the buttons at the end take the place of moves
     this.render();
   }
 
@@ -402,9 +405,15 @@ export class View {
   renderWhy(wanted) {
     const { turn, game, table } = this;
     get("why").textContent = "";
+    get("ask").disabled = true;
     if (!wanted) return;
     const ply = { position: game.position, seat: game.position.turn, roll: game.roll };
-    explain(table, ply, null, (text) => (get("why").textContent = text), () => turn === this.turn);
+    const show = (text) => {
+      get("why").textContent = text;
+      get("ask").textContent = say("askBest", { move: moveText(this.moves[0], ply.seat, game.rules) });
+      get("ask").disabled = false;
+    };
+    explain(table, ply, null, show, () => turn === this.turn);
   }
 
   // What comes after a game.
@@ -414,7 +423,7 @@ export class View {
     const button = (word, work, name = "") => {
       const element = part(name, say(word), "button");
       element.type = "button";
-      element.addEventListener("click", () => performance.now() - this.built > GUARD && work());
+      element.addEventListener("click", work);
       return element;
     };
     const again = () => {

@@ -210,11 +210,12 @@ export class View {
     figures.className = "figures";
     for (const seat of SEATS) {
       const { accuracy, cost, errors, exact } = sides[seat];
+      const word = accuracy === null ? "accuracyNone" : errors === 1 ? "accuracy1" : "accuracyOf";
       const card = part(`figure ${seat}`, "", "div");
       card.append(
         part("name", game.twoPeople ? say(seat) : nameOf(game.players[seat])),
         part("accuracy", accuracy === null ? "–" : percent(accuracy, 0)),
-        part("quiet", say(errors === 1 ? "accuracy1" : "accuracyOf", { errors, cost: points(cost, exact ? 1 : 0) })),
+        part("quiet", say(word, { errors, cost: points(cost, exact ? 1 : 0) })),
       );
       figures.append(card);
     }

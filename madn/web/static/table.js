@@ -8,6 +8,8 @@ import { say } from "./words.js";
 
 export const get = (id) => document.getElementById(id);
 
+const SETTLED = 600; // milliseconds
+
 export class Table {
   // `game` is what api.js says of the game, `source` its questions; `open(view, ...)` shows another view.
   constructor(game, source, layout, open) {
@@ -34,6 +36,14 @@ export class Table {
       if (to === null) return false;
       return from === null ? place.kind === "box" && place.seat === seat : place.kind !== "box" && place[seat] === from;
     });
+  }
+
+  // Let no click through for a moment: one so soon after another view has come was meant for what was there before.
+  settle() {
+    const panel = get("panel");
+    panel.classList.add("fresh");
+    clearTimeout(this.fresh);
+    this.fresh = setTimeout(() => panel.classList.remove("fresh"), SETTLED);
   }
 
   message(text) {
