@@ -133,7 +133,7 @@ def words(tmp_path: Path) -> tuple[ChoiceFile, NDArray[np.uint16], dict[str, str
     file = ChoiceFile(tmp_path / "000.choices", tiling)
     for strip in range(tiling.strips):
         here = tiling.rows_of(strip)
-        left, right = (np.ascontiguousarray(side[here]).reshape(-1) for side in values)
+        left, right = (np.append(side[here], np.uint16(0)) for side in values)  # a strip may be empty, no array is
         start = np.arange(here.stop - here.start, dtype=np.int64) * columns.size
         for classes in (range(9), range(9, tiling.classes)):
             file.write_words(strip, left, right, start, classes)

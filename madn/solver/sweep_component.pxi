@@ -202,6 +202,8 @@ cdef class Sweeper:
         cdef Chosen chosen
         if not 0 <= strip < t.strips or not 0 <= first_group <= end_group <= t.groups:
             raise ValueError(f"groups {first_group} to {end_group} of {t.groups} in strip {strip} of {t.strips}")
+        if t.late:
+            raise ValueError("choices are found where all columns are computed")
         if t.pieces > MOST_OF_A_ROLL or not 0 <= tie < 1 << 30:
             raise ValueError(f"{t.pieces} pieces, tie {tie:g}: choices go up to {MOST_OF_A_ROLL} pieces")
         rows = range(t.row_class[strip], t.row_class[strip + 1])

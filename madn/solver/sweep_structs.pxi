@@ -90,7 +90,7 @@ cdef struct TurnWeights:  # rest * V = unit * (sum of the best options) + wait *
 cdef struct Tables:      # `madn.solver.tables.SweepTables`: it owns the arrays and says what they hold
     int strips, groups, classes, exits, pieces, squares, ring, widest, kinds_of_turns
     bint mirrored, refill, must_capture
-    bint late            # what the row player's captures lead to is as the last sweep left it: `place_captures` brings it
+    bint late            # what the row player's captures lead to is of the last sweep: `place_captures` brings it
     int first_group, end_group    # the groups that are computed here ...
     int first_column, end_column  # ... and their columns
     const int32_t* row_class
