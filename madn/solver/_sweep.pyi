@@ -10,6 +10,8 @@ _Compared = tuple[int, int, float, tuple[float, int, int, int]]
 
 class Sweeper:
     after_capture: NDArray[Any]
+    @property
+    def late(self) -> bool: ...
     def __init__(
         self,
         tables: SweepTables,

@@ -82,6 +82,11 @@ cdef class Sweeper:
         self.columns = tables.end_column - tables.first_column
         self.in_order = np.arange(self.largest_strip, dtype=np.int32)
 
+    @property
+    def late(self):
+        """Whether it computes a panel, to which others bring what the row player's captures lead to."""
+        return self.t.late
+
     def set_column_exits(self, column_exits, int first_row):
         """Let the column player's moves to other finish zones lead to these vectors, which begin with `first_row`."""
         column_exits = list(column_exits)
