@@ -16,12 +16,12 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeVar
 
-from madn.errors import CorruptBlockError, MadnError, OtherProcessError, OutputError, PlanError, ResourceError
+from madn.errors import CorruptBlockError, MadnError, OutputError, PlanError, ResourceError
 from madn.machine import amount, available_memory, usable_threads, versions
 from madn.rules import Rules
 from madn.solver import Plan, Scratch, make_plan, scratch_directory
 from madn.solver.cluster.plan import ClusterPlan, cluster_plan
-from madn.solver.cluster.processes import Processes, mpi_processes
+from madn.solver.cluster.processes import Processes, mpi_processes, said_elsewhere
 from madn.solver.cluster.solve import ClusterSolver
 from madn.solver.scratch import TASK, check_scratch
 from madn.solving import Job, Path, Progress, Result, named_boards, provenance
@@ -187,7 +187,7 @@ def _check_alike(processes: Processes, plan: Plan) -> None:
             if there[name] == value:
                 continue
             if processes.number > 0:
-                raise OtherProcessError(BAD_INPUT)
+                raise said_elsewhere(BAD_INPUT)
             raise PlanError(
                 f"process {number} of {processes.count} has {name} {there[name]}, process 0 has {value}:"
                 " all must be given the same"
@@ -228,7 +228,7 @@ def _agreed(processes: Processes, work: Callable[[], T]) -> T:
     if not failed:
         return value
     if failure is None or processes.number != failed[0]:
-        raise OtherProcessError(every[failed[0]][1])
+        raise said_elsewhere(every[failed[0]][1])
     if every == [problem] * processes.count:
         raise failure
     where = f"process {processes.number} of {processes.count} on {platform.node()}"
@@ -245,7 +245,7 @@ def _ending_all(processes: Processes) -> Iterator[None]:
         atexit.register(processes.abort, status)
         if status == INTERRUPTED and processes.number > 0:  # most likely all are, and process 0 says so
             atexit.register(time.sleep, 0.5)
-            raise OtherProcessError(status) from None
+            raise said_elsewhere(status) from None
         raise
 
 

@@ -96,9 +96,7 @@ class MissingExtraError(MadnError, ImportError):
 class OtherProcessError(MadnError):
     """Another process of a cluster says what is wrong; `status` is what this one ends with."""
 
-    def __init__(self, status: int) -> None:
-        super().__init__("another process of the cluster says why")
-        self.status = status
+    status = 2
 
 
 class MadnWarning(UserWarning):

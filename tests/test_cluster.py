@@ -364,7 +364,9 @@ def processes() -> list[tuple[int, list[str]]]:
 
 @needs_mpi
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
-@pytest.mark.parametrize(("count", "kills"), [(2, 2), pytest.param(3, 20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("count", "kills"), [(2, 2), pytest.param(3, int(os.environ.get("MADN_KILLS", "6")), marks=pytest.mark.slow)]
+)
 def test_killed_at_random_moments(tmp_path: Path, count: int, kills: int) -> None:
     solve_in_threads(1, BOARD, tmp_path / "one")
     for number in range(kill_at_random(count, kills, SMALL, tmp_path, 3.0)):

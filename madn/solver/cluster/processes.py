@@ -134,11 +134,18 @@ def mpi_processes() -> Processes:
         return MpiProcesses()
     except (ImportError, RuntimeError) as error:  # mpi4py, or the library that it looks for, is missing
         if number_by_launcher() > 0:
-            raise OtherProcessError(MISSING) from None
+            raise said_elsewhere(MISSING) from None
         reason = str(error).splitlines()[0]
         raise MissingExtraError(
             f"a cluster needs mpi4py and an MPI library, pip install 'madn[cluster]' brings both: {reason}"
         ) from None
+
+
+def said_elsewhere(status: int) -> OtherProcessError:
+    """The error of a process that ends with a status because another one says what is wrong."""
+    error = OtherProcessError("another process of the cluster says why")
+    error.status = status
+    return error
 
 
 def launched() -> bool:
