@@ -1,13 +1,15 @@
 """Says which madn is being tested, makes sure that it is the installed one where asked for, and marks long tests."""
 
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import strategies  # noqa: F401  (its hypothesis profile is for all tests)
+from command_line import Run
 
 import madn
 
@@ -40,7 +42,7 @@ LONG = (
     "test_best_moves.py::test_choices_are_those_of_the_stored_values_everywhere",
     "test_cantstop_long.py::test_a_signal_is_heard_in_the_middle_of_a_level",
     "test_cli.py::test_a_plan_that_does_not_fit_is_still_a_plan",
-    "test_cli.py::test_ctrl_c_ends_a_long_solve",
+    "test_ctrl_c.py::test_ctrl_c_ends_a_long_solve",
     "test_compress.py::test_killed_at_random_moments",
     "test_damaged_work.py::test_a_damaged_solve",
     "test_damaged_work.py::test_undamaged_work_goes_on",
@@ -77,6 +79,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
         if name.startswith(LONG):
             item.add_marker(pytest.mark.long)
+
+
+# The tests of the command line (command_line.py has what they share besides).
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command line in this process: status, standard output, standard error."""
+    from madn.cli import main
+
+    def run(*args: object) -> tuple[int, str, str]:
+        status = main([str(arg) for arg in args])
+        return status, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def answer(run: Run) -> Callable[..., dict[str, Any]]:
+    """Run with --json: the one object on standard output."""
+
+    def answer(*args: object) -> Any:
+        status, out, err = run(*args, "--json")
+        assert status == 0, err
+        found = json.loads(out)  # fails if there is anything else on standard output
+        assert isinstance(found, list if args[0] == "reproduce" else dict)
+        return found
+
+    return answer
 
 
 # The tests in a browser (browser.py says more): one server and one browser for all of them, started when needed.

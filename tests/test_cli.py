@@ -1,15 +1,12 @@
-"""The command line: answers, JSON fields, one-line errors, exit statuses, Ctrl-C."""
+"""The command line: answers, JSON fields, help, the rules as options. Beside it: what it refuses, and Ctrl-C."""
 
 import contextlib
 import io
 import json
-import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from functools import cache
@@ -18,62 +15,18 @@ from typing import Any
 
 import click
 import pytest
+from command_line import Run
 from hypothesis import given
 from strategies import boards, rolls
 
 import madn
 from madn import Board, Rules
-from madn.cli import commands, main, options, output, progress
+from madn.cli import commands, main, options, output
 from madn.report import Fact, facts
 from madn.rules import HOUSE_RULES
-from madn.solving import SOLVING
 
 SMALL = Rules(pieces=2, squares=12)
-Run = Callable[..., tuple[int, str, str]]
 
-
-@pytest.fixture
-def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run the command line in this process: status, standard output, standard error."""
-
-    def run(*args: object) -> tuple[int, str, str]:
-        status = main([str(arg) for arg in args])
-        return status, *capsys.readouterr()
-
-    return run
-
-
-@pytest.fixture
-def answer(run: Run) -> Callable[..., dict[str, Any]]:
-    """Run with --json: the one object on standard output."""
-
-    def answer(*args: object) -> Any:
-        status, out, err = run(*args, "--json")
-        assert status == 0, err
-        found = json.loads(out)  # fails if there is anything else on standard output
-        assert isinstance(found, list if args[0] == "reproduce" else dict)
-        return found
-
-    return answer
-
-
-@pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database of a small game."""
-    directory = tmp_path_factory.mktemp("databases") / "small"
-    assert main(["solve", "--pieces", "2", "--squares", "12", "--out", str(directory), "--json"]) == 0
-    return directory
-
-
-def process(*args: object, **settings: Any) -> "subprocess.Popen[str]":
-    """Start the command line as a process of its own."""
-    command = [sys.executable, "-m", "madn", *map(str, args)]
-    if os.name == "posix":  # a shell's background job hands down an ignored SIGINT: give it back its meaning
-        settings.setdefault("preexec_fn", lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **settings)
-
-
-# answers
 
 CONTRACT = {
     "solve --pieces 1": "positions components sweeps updates seconds threads residual start min max "
@@ -124,13 +77,13 @@ def computed(subject: str, full: bool, progress: Any = None) -> list[Fact]:
 
 
 @pytest.fixture
-def command_line(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
+def command_line(small_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], list[str]]:
     """The words of a line of the contract, with a database and a directory put in; a server ends at once."""
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)
     monkeypatch.setattr("madn.report.facts", computed)
     record = tmp_path / "game.txt"
     record.write_text(GAME, encoding="utf-8")
-    places = {"DB": small, "TMP": tmp_path, "GAME": record}
+    places = {"DB": small_path, "TMP": tmp_path, "GAME": record}
     return lambda line: re.sub("DB|TMP|GAME", lambda found: str(places[found[0]]), line).split()
 
 
@@ -182,8 +135,8 @@ def test_solve_reports_what_it_found_and_stores_it(answer: Any, tmp_path: Path) 
         assert db.info()["provenance"]["residual"] == found["residual"]
 
 
-def test_verify_says_no_with_status_1(run: Run, small: Path, tmp_path: Path) -> None:
-    shutil.copytree(small, tmp_path / "db")
+def test_verify_says_no_with_status_1(run: Run, small_path: Path, tmp_path: Path) -> None:
+    shutil.copytree(small_path, tmp_path / "db")
     status, out, err = run("verify", tmp_path / "db", "--deep")
     assert (status, err) == (0, "")
     assert "nothing" in out
@@ -201,21 +154,21 @@ def test_verify_says_no_with_status_1(run: Run, small: Path, tmp_path: Path) -> 
     assert run("verify", tmp_path / "nothing")[0] == 1
 
 
-def test_verify_deep_finds_the_residual(answer: Any, small: Path) -> None:
-    found = answer("verify", small, "--deep", "--sample", 500, "--seed", 3)
+def test_verify_deep_finds_the_residual(answer: Any, small_path: Path) -> None:
+    found = answer("verify", small_path, "--deep", "--sample", 500, "--seed", 3)
     assert found["recomputed"] == 500
     assert 0 <= found["residual"] < 1e-12
     Board.parse(found["residual_board"], SMALL)
-    assert answer("verify", small)["residual"] is None
+    assert answer("verify", small_path)["residual"] is None
 
 
-def test_compress_to_best_moves_and_ask_them(run: Run, answer: Any, small: Path, tmp_path: Path) -> None:
-    found = answer("compress", small, tmp_path / "best", "--store", "policy")
+def test_compress_to_best_moves_and_ask_them(run: Run, answer: Any, small_path: Path, tmp_path: Path) -> None:
+    found = answer("compress", small_path, tmp_path / "best", "--store", "policy")
     assert found["bytes_after"] < found["bytes_before"]
     assert answer("info", tmp_path / "best")["bits_per_decision"] == found["bits_per_decision"]
     for board in ("3,7/0", "1,5/2,3"):
         for roll in range(1, 7):
-            best, valued = (answer("best-move", db, board, roll) for db in (tmp_path / "best", small))
+            best, valued = (answer("best-move", db, board, roll) for db in (tmp_path / "best", small_path))
             assert best["move"] == valued["move"]
             assert best["win"] is None
     assert answer("analyse", tmp_path / "best", "3,7/0")["win"] is None
@@ -228,8 +181,8 @@ def test_compress_to_best_moves_and_ask_them(run: Run, answer: Any, small: Path,
     assert err.endswith("this database stores best moves, not winning probabilities\n")
 
 
-def test_compress_says_what_rounding_loses(answer: Any, run: Run, small: Path, tmp_path: Path) -> None:
-    found = answer("compress", small, tmp_path / "eight", "--bits", 8)
+def test_compress_says_what_rounding_loses(answer: Any, run: Run, small_path: Path, tmp_path: Path) -> None:
+    found = answer("compress", small_path, tmp_path / "eight", "--bits", 8)
     assert 0 < found["mean_loss"] < found["max_loss"] <= 2 * found["max_error"]
     Board.parse(found["max_loss_board"], SMALL)
     assert "mean loss" in run("info", tmp_path / "eight")[1]
@@ -343,18 +296,18 @@ def test_a_plan_that_does_not_fit_is_still_a_plan(answer: Any, run: Run) -> None
 
 
 @given(board=boards(SMALL), roll=rolls)
-def test_the_database_answers_as_in_python(small: Path, board: Board, roll: int) -> None:
-    with madn.open_database(small) as db:
+def test_the_database_answers_as_in_python(small_path: Path, board: Board, roll: int) -> None:
+    with madn.open_database(small_path) as db:
         analysis = db.analyse(board)
-        found = asked("win", small, board)
+        found = asked("win", small_path, board)
         assert (found["board"], found["win"], found["rules"]) == (str(board), db.win(board), asdict(SMALL))
         assert (found["exact"], found["source"], found["error"]) == (True, "database", db.error)
-        found = asked("analyse", small, board)
+        found = asked("analyse", small_path, board)
         assert found["win"] == analysis.win
         listed = [[(m.move, m.win, m.board) for m in r.moves] for r in analysis.rolls]
         assert [texts(r["moves"]) for r in found["rolls"]] == [[text(*m) for m in moves] for moves in listed]
         if board.winner is None:
-            best = asked("best-move", small, board, roll)
+            best = asked("best-move", small_path, board, roll)
             assert best["move"] == str(db.best_move(board, roll))
             assert best["win"] == analysis.rolls[roll - 1].win
             assert best["moves"] == found["rolls"][roll - 1]["moves"]
@@ -393,9 +346,9 @@ def test_rank_and_unrank_are_inverse(board: Board) -> None:
     assert ranked["id"] == sum(sizes) + ranked["offset"]
 
 
-def test_a_finished_game_has_no_moves(run: Run, small: Path) -> None:
+def test_a_finished_game_has_no_moves(run: Run, small_path: Path) -> None:
     assert run("moves", "40/b", 3, "--pieces", 1)[:2] == (0, "The game is over: there are no moves.\n")
-    assert "wins 100.0000 % of the time" in run("analyse", small, "12,13/b")[1]
+    assert "wins 100.0000 % of the time" in run("analyse", small_path, "12,13/b")[1]
 
 
 def test_the_version_says_how_it_was_built(run: Run) -> None:
@@ -442,476 +395,6 @@ def test_starting_imports_nothing_heavy() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-# bad input
-
-BAD_INPUT = [
-    "solve --pieces 0",
-    "solve --pieces 9",
-    "solve --pieces 7",
-    "solve --pieces two",
-    "solve --pieces 1 --squares 9",
-    "solve --pieces 1 --squares 6",
-    "solve --pieces 1 --squares 42",
-    "solve --pieces 1 --tolerance 0",
-    "solve --pieces 1 --tolerance -1e-6",
-    "solve --pieces 1 --tolerance nan",
-    "solve --pieces 1 --tolerance inf",
-    "solve --pieces 1 --tolerance small",
-    "solve --pieces 1 --method magic",
-    "solve --pieces 1 --threads 0",
-    "solve --pieces 1 --threads -2",
-    "solve --pieces 1 --memory much",
-    "solve --pieces 1 --memory -1G",
-    "solve --pieces 1 --memory 0",
-    "solve --pieces 1 --out FILE",
-    "solve --pieces 1 --out FILE/db",
-    "solve --pieces 1 --out NOWHERE/db",
-    "solve --pieces 1 --out FULL",
-    "solve --pieces 1 --out ''",
-    "plan --pieces 7",
-    "plan --tolerance 0",
-    "moves 0/0",
-    "moves 0/0 0",
-    "moves 0/0 7",
-    "moves 0/0 -1",
-    "moves 0/0 1.5",
-    "moves 0/0 x",
-    "moves 0/0 3 --pieces 0",
-    "moves 0/0 3 --squares 11",
-    "moves 0 3",
-    "moves 0/0/0 3",
-    "moves 5,5/0 3",
-    "moves 0/20 3",
-    "moves 44/0 3",
-    "moves 3,2/0 3",
-    "moves '' 3",
-    "moves 1,2,3,4,5/b 3",
-    "moves 40,41,42,43/40,41,42,43 3",
-    "rank 0/x",
-    "rank",
-    "unrank 16053053985",
-    "unrank -1",
-    "unrank x",
-    "win DB 30/0",
-    "win DB 0,1,2/0",
-    "win DB",
-    "best-move DB 0/0 7",
-    "best-move DB 0/0 4 --chosen 0-4",
-    "best-move DB 0/0 4 --why --chosen 1-2",
-    "best-move DB 0/0 4 --why --language fr",
-    "best-move DB 12,13/0 3",
-    "analyse DB z",
-    "pig --target 0",
-    "pig --target -5",
-    "pig --target 1",
-    "pig --target 1001",
-    "pig --target two",
-    "pig --faces 1",
-    "pig --losing-face 0",
-    "pig --losing-face 7",
-    "pig --faces 4 --losing-face 5",
-    "pig --variant magic",
-    "pig --threads 0",
-    "pig --state 200,0,0",
-    "pig --state 250,0,0",
-    "pig --state 0,200,0",
-    "pig --state -1,0,0",
-    "pig --state 190,0,16",
-    "pig --variant exact --state 190,0,11",
-    "pig --state 1,2",
-    "pig --state 1,2,x",
-    "pig --state ''",
-    "pig --duel optimal magic",
-    "pig --duel best best",
-    "pyramid",
-    "pyramid --tiers 1",
-    "pyramid --tiers five",
-    "pyramid --tiers 5 --state 1,1",
-    "pyramid --tiers 5 --state 1,1,x,1,0",
-    "pyramid --tiers 5 --state 0,0,0,0,0",
-    "pyramid --tiers 5 --state 0,0,0,0,2",
-    "pyramid --tiers 5 --threads 0",
-    "pyramid --tiers 5 --tree --depth 0",
-    "pyramid --tiers 5 --svg NOWHERE/tree.svg",
-    "frobnicate",
-    "--frobnicate",
-    "moves 0/0 3 --frobnicate",
-]
-
-
-@pytest.mark.parametrize("with_json", [False, True], ids=["text", "json"])
-@pytest.mark.parametrize("line", BAD_INPUT)
-def test_bad_input_is_one_line_and_status_2(line: str, with_json: bool, run: Run, small: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.tex").write_text("mine")
-    places = {
-        "DB": small,
-        "FILE": tmp_path / "file",
-        "NOWHERE": tmp_path / "nowhere",
-        "FULL": tmp_path / "full",
-    }
-    args = [word.strip("'") for word in line.split()]
-    for name, place in places.items():
-        args = [arg.replace(name, str(place)) for arg in args]
-    status, out, err = run(*args, *["--json"][: with_json and line.split()[0].isalpha()])
-    assert (status, out) == (2, "")
-    assert err.startswith("madn: ")
-    assert err.count("\n") == 1
-    assert "Traceback" not in err
-    assert {path.name for path in tmp_path.iterdir()} == {"file", "full"}
-    assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis.tex"]
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        ("moves 44/0 3", "own side: there is no square 44, only 0 to 43"),
-        ("moves 0/0 7", "'ROLL': 7"),
-        ("solve --pieces 9", "pieces must be 1 to 6, not 9"),
-        ("solve --squares 9", "squares must be an even number from 8 to 40, not 9"),
-        ("solve --tolerance nan", "tolerance"),
-        ("solve --memory much", "'--memory': 'much'"),
-        ("unrank 16053053985", "0 to 16053053984"),
-        ("rank", "BOARD"),
-        ("pig --target -5", "target must be 2 to 1000, not -5"),
-        ("pig --losing-face 7", "losing face must be 1 to 6, not 7"),
-        ("pig --state 250,0,0", "state 250,0,0: own score must be 0 to 199, not 250"),
-    ],
-)
-def test_the_line_says_what_and_where(line: str, words: str, run: Run) -> None:
-    assert words in run(*line.split())[2]
-
-
-def test_a_text_with_line_breaks_stays_on_one_line(run: Run) -> None:
-    assert run("moves", "0/\n0\r\n", 3)[2].count("\n") == 1
-
-
-# damaged data
-
-
-def test_no_database_is_status_3(run: Run, tmp_path: Path) -> None:
-    for command in (["info"], ["win", "0/0"], ["best-move", "0/0", 3], ["analyse", "0/0"]):
-        status, out, err = run(command[0], tmp_path / "nothing", *command[1:])
-        assert (status, out, err.count("\n")) == (3, "", 1)
-
-
-def test_a_damaged_database_is_status_3(run: Run, small: Path, tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    shutil.copytree(small, broken)
-    values = broken / "values-0000.madn"
-    data = bytearray(values.read_bytes())
-    for i in range(len(data)):
-        data[i] ^= 1
-    values.write_bytes(data)
-    status, out, err = run("win", broken, "0/0", "--json")
-    assert (status, out, err.count("\n")) == (3, "", 1)
-    (broken / "catalogue.sqlite").write_bytes(b"noise")
-    assert run("info", broken)[0] == 3
-
-
-def test_a_standard_output_that_cannot_be_written_is_status_3() -> None:
-    if not Path("/dev/full").exists():
-        pytest.skip("there is no /dev/full")
-    with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "madn", "rank", "0/0"]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 3
-    assert done.stderr.count("\n") == 1
-
-
-# interruption and progress
-
-
-def test_ctrl_c_before_the_command_begins(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*args: object, **settings: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(commands, "main", interrupted)
-    assert run("players") == (130, "", "madn: interrupted\n")
-
-
-SWALLOWED = """
-import os, signal, sys, time, weakref
-signal.signal(signal.SIGINT, signal.default_int_handler)  # the tests may run in the background, where it is ignored
-from madn import __main__ as program
-from madn import cli
-
-class Thing:
-    def __del__(self):
-        pass
-
-
-def work():
-    things = weakref.WeakValueDictionary()
-    thing = things["it"] = Thing()
-    calls = []
-    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == sys.argv[1]
-        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
-    del thing
-    sys.setprofile(None)
-    time.sleep(5)
-    return 0
-
-cli.main = work
-sys.exit(program.run())
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
-@pytest.mark.parametrize("function", ["remove", "__del__"])  # the callback of a weak reference, and a finalizer
-def test_ctrl_c_is_not_lost_where_python_swallows_it(function: str) -> None:
-    command = [sys.executable, "-c", SWALLOWED, function]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-MISUNDERSTOOD = """
-import os, signal, sys, numpy
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from madn import __main__ as program
-from madn import cli
-
-
-def work():
-    calls = []
-    sys.setprofile(lambda frame, event, _: event == "call" and frame.f_code.co_name == "_promote_fields"
-        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
-    things = numpy.zeros(3, "i4,i4")
-    print(calls or "nothing", things == things[:, None].astype("i8,i4"))
-    return 0
-
-cli.main = work
-sys.exit(program.run())
-"""
-
-
-def test_ctrl_c_that_a_library_takes_for_an_error_of_its_own() -> None:
-    """numpy compares structured arrays with the help of Python, and says TypeError if that is interrupted."""
-    done = subprocess.run(
-        [sys.executable, "-c", MISUNDERSTOOD], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-LOCKED = """
-import os, signal, sys, threading, time
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from madn import __main__ as program
-from madn import cli
-
-
-def work():
-    condition, calls = threading.Condition(), []
-    sys.setprofile(lambda frame, event, _: event == "return" and frame.f_code.co_name == "__enter__"
-        and not calls and (calls.append(1), os.kill(os.getpid(), signal.SIGINT)))
-    try:
-        with condition:
-            sys.setprofile(None)
-        time.sleep(5)
-    except KeyboardInterrupt:
-        free = []
-        other = threading.Thread(target=lambda: free.append(condition.acquire(timeout=1)))
-        other.start()
-        other.join()
-        print(free, flush=True)  # the end of the process is sudden
-        if sys.argv[1] == "waiting":
-            os.kill(os.getpid(), signal.SIGINT)
-            with condition:
-                condition.wait()
-        raise
-    return 0
-
-cli.main = work
-sys.exit(program.run())
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
-@pytest.mark.parametrize("then", ["ends", "waiting"])
-def test_ctrl_c_leaves_no_lock_taken_and_ends_a_process_that_waits(then: str) -> None:
-    done = subprocess.run([sys.executable, "-c", LOCKED, then], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (130, "[True]\n", "")
-
-
-@pytest.mark.parametrize("where", ["madn.solving.carry_out", "madn.solving.write_database"])
-def test_ctrl_c_is_status_130_and_leaves_nothing(
-    where: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*args: object, **settings: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(where, interrupted)
-    status, out, err = run("solve", "--pieces", 1, "--out", tmp_path / "db", "--json")
-    assert (status, out) == (130, "")
-    assert err.splitlines()[-1] == "madn: interrupted"
-    assert not list(tmp_path.iterdir())
-
-
-def test_ctrl_c_while_blocks_are_written_keeps_the_old_database(
-    run: Run, small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shutil.copytree(small, tmp_path / "db")
-    before = {path.name: path.read_bytes() for path in (tmp_path / "db").iterdir()}
-
-    def interrupted(bar: progress.ProgressBar, fraction: float, text: str = "") -> None:
-        if fraction > SOLVING:  # it writes
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(progress.ProgressBar, "__call__", interrupted)
-    assert run("solve", "--pieces", 1, "--out", tmp_path / "db")[0] == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["db"]
-    assert {path.name: path.read_bytes() for path in (tmp_path / "db").iterdir()} == before
-
-
-def heed_ctrl_c() -> None:
-    """A shell that starts the tests in the background has them ignore Ctrl-C, and their children too."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-INTERRUPTED_IMPORT = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-from madn import __main__ as program
-
-class Finder:
-    left = int(sys.argv.pop(1))
-    def find_spec(self, *name):
-        Finder.left -= 1
-        if Finder.left == 0:
-            signal.raise_signal(signal.SIGINT)
-
-sys.meta_path.insert(0, Finder())
-sys.exit(program.run())
-"""
-
-
-def test_ctrl_c_while_modules_are_imported_is_silent(small: Path) -> None:
-    """Whichever module it is: click and the commands, or numpy and the kernels when the command runs."""
-
-    def stopped(before: int) -> tuple[int, str, str]:
-        command = [sys.executable, "-c", INTERRUPTED_IMPORT, str(before), "win", str(small), "0/0"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        return done.returncode, done.stdout, done.stderr
-
-    assert stopped(100_000)[0] == 0
-    assert {before: stopped(before) for before in range(1, 300, 13)} == dict.fromkeys(range(1, 300, 13), (130, "", ""))
-
-
-@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
-@pytest.mark.parametrize("method", ["tiles", "thesis"])
-def test_ctrl_c_ends_a_long_solve(method: str, tmp_path: Path) -> None:
-    """How soon it is heard: `test_a_pass_is_cut_into_short_slices`."""
-    game = ("--pieces", 3, "--squares", 30, "--tolerance", "1e-12", "--method", method)
-    with process("solve", *game, "--out", tmp_path / "db", preexec_fn=heed_ctrl_c) as solving:
-        try:
-            assert solving.stderr is not None
-            assert solving.stderr.readline().startswith("game")  # the plan: the work begins
-            time.sleep(0.5)
-            solving.send_signal(signal.SIGINT)
-            out, err = solving.communicate(timeout=60)
-        finally:
-            solving.kill()
-    assert (solving.returncode, out) == (130, "")
-    assert err.splitlines()[-1] == "madn: interrupted"
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.skipif(os.name != "posix", reason="closes a POSIX pipe")
-@pytest.mark.parametrize(
-    ("line", "status"),
-    [
-        ("--help", 0),
-        ("--version", 0),
-        ("analyse --help", 0),
-        ("analyse DB 0/0", 0),
-        ("verify DB", 0),
-        ("verify DB/nothing", 1),
-        ("solve --pieces 1 --out TMP/one", 0),
-        ("play fpoc random --pieces 1 --seed 1 --out TMP/game.txt", 0),
-        ("moves 0/0 7", 2),
-    ],
-)
-def test_a_reader_that_goes_away_changes_nothing_but_what_is_read(
-    line: str, status: int, small: Path, tmp_path: Path
-) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    args = [word.replace("DB", str(small)).replace("TMP", str(tmp_path)) for word in line.split()]
-    for both in (False, True):  # as in `madn ... | head` and `madn ... 2>&1 | head`
-        command = [sys.executable, "-m", "madn", *args]
-        err = writing if both else subprocess.PIPE
-        done = subprocess.run(command, stdout=writing, stderr=err, text=True, check=False)
-        assert done.returncode == status
-        assert both or status == 2 or done.stderr == "" or (args[0] == "solve" and done.stderr.startswith("game"))
-    os.close(writing)
-    assert {path.name for path in tmp_path.iterdir()} == {Path(word).name for word in args if str(tmp_path) in word}
-
-
-# files that cannot be written
-
-NOT_WRITABLE = [
-    ("TMP/nowhere/FILE", "No such file or directory"),
-    ("TMP/file/FILE", "Not a directory"),
-    ("TMP/directory.ENDING", "Is a directory"),
-    ("/proc/FILE", "No such file or directory"),
-]
-WRITERS = {
-    "plot ratios --out": "svg",
-    "pyramid --tiers 5 --tree --svg": "svg",
-    "play fpoc random --pieces 1 --out": "txt",
-    "cantstop --checkpoint": "state",
-}
-
-
-@pytest.mark.parametrize(("place", "reason"), NOT_WRITABLE)
-@pytest.mark.parametrize("line", WRITERS)
-def test_a_file_that_cannot_be_written_is_refused_before_the_work(
-    line: str, place: str, reason: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if place.startswith("/proc") and not Path("/proc/self").exists():
-        pytest.skip("there is no /proc")
-
-    def work(*args: object, **settings: object) -> None:
-        pytest.fail("the work began")
-
-    for name in ("plots.draw", "games.pyramid.solve", "players.find_player", "games.cantstop.solve"):
-        monkeypatch.setattr(f"madn.{name}", work)
-    (tmp_path / "file").write_text("mine")
-    (tmp_path / f"directory.{WRITERS[line]}").mkdir()
-    path = place.replace("TMP", str(tmp_path)).replace("FILE", f"new.{WRITERS[line]}")
-    path = path.replace("ENDING", WRITERS[line])
-    before = sorted(tmp_path.rglob("*"))
-    status, out, err = run(*line.split(), path)
-    assert (status, out) == (2, "")
-    assert f"'{line.split()[-1]}': {path} cannot be written: {reason} (see madn " in err
-    assert err.count("\n") == 1
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_checking_a_file_leaves_no_trace(tmp_path: Path) -> None:
-    old, link = tmp_path / "old.svg", tmp_path / "link.svg"
-    old.write_text("mine")
-    link.symlink_to(tmp_path / "new.svg")
-    for path in (old, link, tmp_path / "other.svg"):
-        options.check_output_file(path, "--out", ".svg")
-    assert old.read_text() == "mine"
-    assert {path.name for path in tmp_path.iterdir()} == {"old.svg", "link.svg"}
-    assert link.is_symlink()
-
-
-def test_a_picture_has_the_ending_of_its_format(run: Run, tmp_path: Path) -> None:
-    for line in ("pyramid --tiers 4 --svg", "plot positions --out"):
-        status, out, err = run(*line.split(), tmp_path / "tree.jpg")
-        assert (status, out, err.count("\n")) == (2, "", 1)
-        assert "tree.jpg does not end in" in err
-    assert run("pyramid", "--tiers", 4, "--svg", tmp_path / "tree.png")[0] == 2
-    assert not list(tmp_path.iterdir())
-
-
-# the rules
-
-
 def test_every_field_of_the_rules_is_an_option_and_reaches_the_command() -> None:
     @click.command()
     @options.rules_options
@@ -925,93 +408,3 @@ def test_every_field_of_the_rules_is_an_option_and_reaches_the_command() -> None
         with contextlib.redirect_stdout(io.StringIO()) as out:
             show.main(rules.options.split(), standalone_mode=False)
         assert out.getvalue() == f"{rules!r}\n"
-
-
-class Terminal:
-    """A standard error that says it is a terminal."""
-
-    def __init__(self) -> None:
-        self.text = ""
-
-    def isatty(self) -> bool:
-        return True
-
-    def write(self, text: str) -> None:
-        self.text += text
-
-    def flush(self) -> None:
-        pass
-
-
-def test_a_terminal_has_a_progress_bar(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    monkeypatch.setattr(progress, "PAUSE", 0.0)
-    monkeypatch.setattr("sys.stderr", terminal)
-    with progress.ProgressBar("solving") as bar:
-        for done in range(11):
-            bar(done / 10, "part")
-    drawn = terminal.text.split("\r")
-    assert drawn[1] == "solving [------------------------]   0 %  starting  part"
-    assert drawn[6].startswith("solving [############------------]  50 %")
-    assert drawn[6].endswith("left  part")
-    assert drawn[-2].strip() == ""  # wiped
-
-
-def test_a_pipe_has_none(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    assert "%" not in run("solve", "--pieces", 1)[2]
-
-
-def test_a_log_has_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    clock = iter(range(0, 1000, 25))
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    with progress.ProgressBar("solving") as bar:
-        for done in range(2, 9):
-            bar(done / 10, "part")
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2  # at 75 and at 150 of 175 seconds
-    assert lines[0] == "solving [#########---------------]  40 %  3 min 45 s left  part"
-
-
-def test_the_estimate_is_the_time_so_far_in_proportion() -> None:
-    assert "30 s left" in progress.progress_line("solving", 0.25, 10.0, "")
-    assert "0.00 s left" in progress.progress_line("solving", 1.0, 10.0, "")
-    assert "20 s left" in progress.progress_line("solving", 0.6, 10.0, "", 0.4)
-    assert "starting" in progress.progress_line("solving", 0.4, 10.0, "", 0.4)
-    assert len(progress.progress_line("solving", 0.5, 1e5, "x" * 200)) < 80
-
-
-# how numbers are written and read
-
-
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [(0, "0 bytes"), (1023, "1023 bytes"), (1024, "1.0 KiB"), (3 << 30, "3.0 GiB"), (5 << 50, "5120.0 TiB")],
-)
-def test_sizes(count: int, text: str) -> None:
-    assert output.size(count) == text
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.344, "0.34 s"),
-        (9.999, "10 s"),
-        (59.7, "1 min 00 s"),
-        (185, "3 min 05 s"),
-        (3599.6, "1 h 00 min"),
-        (7650, "2 h 07 min"),
-    ],
-)
-def test_durations(seconds: float, text: str) -> None:
-    assert output.duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "amount"),
-    [("20G", 20 << 30), ("512m", 512 << 20), ("1.5GiB", 3 << 29), ("1000", 1000), ("2TB", 2 << 40)],
-)
-def test_amounts_of_memory(text: str, amount: int) -> None:
-    context = click.Context(commands)
-    assert options.memory_bytes(context, click.Option(["--memory"]), text) == amount
