@@ -17,7 +17,7 @@ from typing import Any
 
 from madn._core import Game
 from madn.board import Board
-from madn.errors import OutputError
+from madn.errors import OutputError, PlanError
 from madn.machine import versions
 from madn.rules import Rules
 from madn.samples import check_sample_file
@@ -118,7 +118,8 @@ def solve(
     when the databases are complete. Where it is needed and not named, one beside the database is used, work that is
     there is taken up again, and it is removed in the end. `tolerance` is the residual to reach. With `board` only
     what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth.
-    With `proved` every value gets a lower and an upper bound that are proved (docs/proof.md), in memory.
+    With `proved` every value gets a lower and an upper bound that are proved (docs/proof.md); with `scratch`, those of
+    the start, or of `board`, are reported, and nothing is stored.
     `progress` is called with the part that is done, 0 to 1, and a few words.
 
     `sample` is a file for positions with their values, which `madn.samples` reads: about `samples` of them, drawn
@@ -169,6 +170,10 @@ def prepare(
     if sample is not None:
         sampling = Sampling(os.fspath(sample), samples, samples_least, sample_seed).checked()
         check_sample_file(sample)
+    if plan.proved and plan.scratch is not None and not (out is policy is sample is None):
+        raise PlanError(
+            "bounds that are proved from a scratch directory are reported, not stored: name nothing to store"
+        )
     job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy), sampling)
     for path, encoder in job.encoders():
         check_writable(path, whole_task(job.task(), encoder))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from madn import Rules
 from madn.solver import Plan, Receiver, Solution, make_plan, scratch_directory, solve
 from madn.solver.footprint import can_stream
-from madn.solver.numbers import FLOAT64, Representation
+from madn.solver.numbers import FIXED32, FLOAT64, Representation
 
 
 class Collector:
@@ -74,6 +74,12 @@ def disk_plan(rules: Rules, scratch: Path, **changes: Any) -> Plan:
     """A plan on disk with everything streamed that can be."""
     plan = make_plan(rules, scratch=str(scratch), **changes)
     return replace(plan, streamed=frozenset(pair for pair in plan.pairs if can_stream(rules, *pair)))
+
+
+def proving_plan(rules: Rules, scratch: Path, resume: bool = False, **changes: Any) -> Plan:
+    """A plan on disk that proves a small game as if it were a large one."""
+    plan = disk_plan(rules, scratch, tolerance=1e-6, resume=resume)
+    return replace(plan, representation=FIXED32, proved=True, values=False, **changes)
 
 
 class StoppedError(Exception):

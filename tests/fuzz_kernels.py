@@ -184,7 +184,7 @@ def watched_class(kind: Any, name: str, methods: list[str]) -> Any:
 
 def use(directory: Path) -> None:
     """Real use of everything that is compiled, on small boards."""
-    from disk import disk_plan, solve_on_disk
+    from disk import disk_plan, proving_plan, solve_on_disk
 
     import madn
     from madn import Board, Rules, _match, _regret, fitting
@@ -223,6 +223,7 @@ def use(directory: Path) -> None:
     for build in sweeps.SWEEPERS:
         sweeps.build = build
         madn.solve(small, out=directory / "proved", proved=True)
+    solve_on_disk(proving_plan(small, directory / "proving"))
     check_proof(directory / "proved")
     check_proof(directory / "proved", sample=20)
     start = Board.start(small)

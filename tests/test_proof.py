@@ -445,8 +445,14 @@ def test_a_cut_database_is_damaged(database: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_proved_is_refused() -> None:
-    for settings in ({"method": "thesis"}, {"bits": 16}, {"scratch": "x"}):
-        with pytest.raises(PlanError, match="bounds are proved in memory"):
+    refused: dict[str, dict[str, Any]] = {
+        "bounds are proved by method tiles, and stored whole": {"method": "thesis"},
+        "stored whole: without bits": {"bits": 16},
+        "games of up to 20,000,000 positions, and fine tolerances, are proved without scratch": {"scratch": "x"},
+        "bounds are proved without a census and best moves": {"scratch": "x", "census": True},
+    }
+    for reason, settings in refused.items():
+        with pytest.raises(PlanError, match=reason):
             make_plan(Rules(2), proved=True, **settings)
     with pytest.raises(PlanError, match="to prove bounds, this game is solved to 1e-12 or finer"):
         make_plan(Rules(2), proved=True, tolerance=1e-6)
@@ -511,8 +517,9 @@ def test_on_the_command_line(answer: Answer, database: Path, tmp_path: Path) -> 
     status, found = answer("plan", "--pieces", 4, "--proved", "--memory", "1G", "--json")
     assert status == 0
     assert found["proved"] is True
-    assert found["from_disk"] is None
     assert not found["fits"]
+    assert found["from_disk"]["memory_bytes"] < 20 << 30
+    assert found["from_disk"]["scratch_bytes"] < 75e9
     status, found = answer("info", database, "--json")
     assert found["values"] == "proved64"
     assert found["provenance"]["width"] == solved["width"]

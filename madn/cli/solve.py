@@ -52,7 +52,7 @@ def solver_options(command: Function) -> Function:
         click.option(
             "--proved",
             is_flag=True,
-            help="Prove a lower and an upper bound of every value too, in memory.",
+            help="Prove a lower and an upper bound of every value too; from --scratch they are reported, not stored.",
         ),
         click.option(
             "--for",
@@ -311,7 +311,7 @@ def plan(
     time = seconds(wanted, speed)
     other = [] if fits else ways(wanted, room, speed)
     least = None
-    if wanted.method == "tiles" and not wanted.proved:
+    if wanted.method == "tiles" and not (wanted.proved and wanted.representation.name == "float64"):
         from_disk = {**settings, "scratch": wanted.scratch or os.curdir, "memory": 1}
         least = planned(rules, place if values else None, policy=policy, bits=bits, **from_disk)
     if as_json:
@@ -365,7 +365,8 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
     scratch = [("scratch", f"at most {size(plan.scratch_bytes)}{where}, {streamed}")]
     scratch = scratch if plan.scratch is not None else []
     stored = f", stored with {plan.bits} bits" if plan.bits else ""
-    stored = stored if plan.values else ", not stored: only best moves are"
+    if not plan.values:
+        stored = ", not stored" if plan.proved else ", not stored: only best moves are"
     return [
         ("game", str(plan.rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),

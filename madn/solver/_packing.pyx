@@ -79,6 +79,65 @@ def round_values(value_t[::1] values not None, int threads):
             values[i] = rounded(values[i]) * (1 << DROPPED)
 
 
+cdef int64_t checked_halves(const int64_t[::1] counts, int64_t packed, int64_t widths) except -1:
+    """How many halves of tiles there are, if so many values of each have room in `packed` and `widths` bytes."""
+    cdef int64_t i, values = 0
+    for i in range(counts.shape[0]):
+        if not 0 <= counts[i] <= widths - values:
+            raise ValueError(f"half {i} has {counts[i]} values, but there are {widths} widths for all")
+        values += counts[i]
+    if 3 * values + PAD_BYTES * counts.shape[0] > packed:
+        raise ValueError(f"{packed} bytes instead of {3 * values + PAD_BYTES * counts.shape[0]}")
+    return counts.shape[0]
+
+
+cdef inline int32_t steps_at(const uint8_t* place) noexcept nogil:
+    """A packed fixed-point number, in the steps that are stored; reads a byte more."""
+    cdef uint32_t steps
+    memcpy(&steps, place, 4)
+    return <int32_t>(steps << 8) >> 8
+
+
+def spread(const uint8_t[::1] low not None, const uint8_t[::1] high not None, const int64_t[::1] counts not None,
+           uint8_t[::1] widths not None):
+    """Fill `widths` with how far packed fixed-point numbers are apart, in the steps that are stored.
+
+    `counts` are the values in each half of a tile. Raises ValueError if `high` is less, or more than 255 steps larger.
+    """
+    cdef int64_t halves = checked_halves(counts, min(low.shape[0], high.shape[0]), widths.shape[0])
+    cdef int64_t i, k, at = 0, to = 0, width
+    cdef bint outside = False
+    with nogil:
+        for i in range(halves):
+            for k in range(counts[i]):
+                width = steps_at(&high[at]) - steps_at(&low[at])
+                outside = outside or not 0 <= width <= 255
+                widths[to] = <uint8_t>width
+                at += 3
+                to += 1
+            at += PAD_BYTES
+    if outside:
+        raise ValueError("bounds are in the wrong order, or more than 255 steps apart")
+
+
+def widen(uint8_t[::1] packed not None, const uint8_t[::1] widths not None, const int64_t[::1] counts not None,
+          int divisor):
+    """Add to packed fixed-point numbers their widths, or a part of them: what `spread` found, divided and rounded down."""
+    cdef int64_t halves = checked_halves(counts, packed.shape[0], widths.shape[0])
+    cdef int64_t i, k, at = 0, of = 0
+    cdef int32_t steps
+    if divisor < 1:
+        raise ValueError(f"widths divided by {divisor}")
+    with nogil:
+        for i in range(halves):
+            for k in range(counts[i]):
+                steps = min(<int32_t>LARGEST, steps_at(&packed[at]) + widths[of] // divisor)
+                memcpy(&packed[at], &steps, 3)
+                at += 3
+                of += 1
+            at += PAD_BYTES
+
+
 cdef class Tiles:
     """The tiles of a pair of sides: `counts[i, j]` pairs of row class i and column class j are positions.
 

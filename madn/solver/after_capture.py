@@ -24,7 +24,7 @@ from madn.solver import _packing
 from madn.solver.figures import damaged, writing_to
 from madn.solver.numbers import Values
 from madn.solver.sides import Side
-from madn.solver.strips import PART, announce, buffer, checksums, transfer
+from madn.solver.strips import PART, Packed, announce, buffer, checksums, transfer
 from madn.solver.tables import LANES, column_groups
 
 SYNCED = 1 << 29  # bytes after which the disk is asked to write: a checkpoint then waits for little more
@@ -40,13 +40,21 @@ class AfterCapture:
     """
 
     def __init__(
-        self, rows: Side, columns: Side, dtype: Any, path: Path, pool: ThreadPoolExecutor, threads: int
+        self,
+        rows: Side,
+        columns: Side,
+        dtype: Any,
+        path: Path,
+        pool: ThreadPoolExecutor,
+        threads: int,
+        whole: bool = False,
     ) -> None:
-        self.path, self.pool, self.mirrored = path, pool, rows.finish == columns.finish
+        """With `whole` every row is kept with all columns, also of like sides."""
+        self.path, self.pool, self.mirrored = path, pool, rows.finish == columns.finish and not whole
         self.item, self.lap, self.strips = np.dtype(dtype).itemsize, rows.rules.squares, len(rows.class_start) - 1
         boxed, groups = rows.boxed, column_groups(columns)
         self.ends = groups[1:]  # of each group, the class after it
-        edges = columns.class_start[groups]
+        self.edges = edges = columns.class_start[groups]  # of groups, in columns
         first_row = np.searchsorted(rows.pips[boxed], np.arange(self.strips + 1)).astype(np.int32)  # of each class
         self.tiles = _packing.Tiles(rows.facing[boxed], first_row, columns.masks, edges, False, threads)
         earliest = np.maximum(np.arange(self.strips) - (self.lap if self.mirrored else self.strips), 0)
@@ -64,6 +72,7 @@ class AfterCapture:
         self._pages = _pages((self.size + LANES) * self.item)
         self.values: Values = np.frombuffer(self._pages, dtype)
         self.sums: NDArray[np.uint32] | None = None
+        self._earlier: NDArray[np.uint32] | None = None  # of the file that the sweep before that wrote
         self._sums = np.zeros(self.values_of.shape, np.uint32)  # of the file that is being written
         self._reading = self._writing = -1  # handles
         self._source = self._target = path
@@ -97,6 +106,13 @@ class AfterCapture:
         if strip + self.lap + 1 < self.strips:
             announce(self._reading, *(int(place) for place in self.places[strip + self.lap + 1, [0, -1]]))
 
+    def put(self, number: int, pairs: Values) -> None:
+        """Take the values of a class of rows: [row, column, which of a pair]."""
+        edges = self.edges.tolist()
+        for group in range(int(self.first[number]), len(self.ends)):
+            tile = self._tile(number, group)
+            tile[:] = pairs[:, edges[group] : edges[group + 1]].reshape(-1)
+
     def let_go(self, strip: int, rounded: bool) -> None:
         """Write what is final with a strip, if this pass writes, and give its memory back."""
         final = self._final(strip)
@@ -116,7 +132,7 @@ class AfterCapture:
                 done.result()
             os.fsync(self._writing)
         self._synced = []
-        self.sums = self._sums.copy()
+        self._earlier, self.sums = self.sums, self._sums.copy()
         self._close_files()
 
     def close(self) -> None:
@@ -158,21 +174,40 @@ class AfterCapture:
         begin = self.memory[number, group]
         return self.values[begin : begin + self.values_of[number, group]]
 
+    def moved(self, sweeps: int, way: int) -> bool:
+        """Whether the last sweep, after which there were so many, made any value smaller (-1) or larger (1)."""
+        before, after = (self.file(number) for number in (sweeps - 1, sweeps))
+        with open(before, "rb") as old, open(after, "rb") as new:
+
+            def moved(part: Part) -> bool:
+                was = self._fetch(old.fileno(), before, self._earlier, part).view(self.values.dtype).copy()
+                is_now = self._fetch(new.fileno(), after, self.sums, part).view(self.values.dtype)
+                return bool((is_now > was if way > 0 else is_now < was).any())
+
+            return any(self.pool.map(moved, [part for number in range(self.strips) for part in self._parts(number)]))
+
     def _read(self, part: Part) -> None:
         number, begin, end = part
+        packed = self._fetch(self._reading, self._source, self.sums, part, 2 * self.item)
+        for group in range(begin, end):
+            if self.values_of[number, group]:
+                at = int(self.places[number, group] - self.places[number, begin])
+                self.tiles.unpack_pairs(number, group, packed[at:], self._tile(number, group))
+
+    def _fetch(self, handle: int, path: Path, sums: NDArray[np.uint32] | None, part: Part, room: int = 0) -> Packed:
+        """A part of a file, compared with its checksums, and room behind it; valid until the thread's next one."""
+        number, begin, end = part
         edges = self.places[number, begin : end + 1].tolist()
-        packed = buffer(edges[-1] - edges[0] + 2 * self.item)
+        packed = buffer(edges[-1] - edges[0] + room)
         whole = packed.data[: edges[-1] - edges[0]]
-        transfer(os.preadv, self._reading, whole, edges[0], self._source)
-        assert self.sums is not None
+        transfer(os.preadv, handle, whole, edges[0], path)
+        assert sums is not None
         for group, found in enumerate(checksums(whole, np.diff(edges).tolist()), begin):
-            expected = int(self.sums[number, group])
+            expected = int(sums[number, group])
             if found != expected:
                 tile = f"tile {group} of class {number}"
-                raise damaged(self._source, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
-            if self.values_of[number, group]:
-                at = edges[group - begin] - edges[0]
-                self.tiles.unpack_pairs(number, group, packed[at:], self._tile(number, group))
+                raise damaged(path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
+        return packed
 
     def _write(self, part: Part, rounded: bool) -> int:
         number, begin, end = part

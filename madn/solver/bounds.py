@@ -24,6 +24,7 @@ upper bounds.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ from madn.solver.components import InMemory, Matrices, Solved, whole_exit
 from madn.solver.graph import Pair, pair_text
 from madn.solver.numbers import FLOAT64, STEPS48, Representation, Values
 from madn.solver.plan import Plan
+from madn.solver.sides import Side
 from madn.solver.tables import SweepTables
 
 GROWTH = 0.1  # of the margin, for each piece on the main field
@@ -81,7 +83,7 @@ class Bounds:
     def prove(self, component: InMemory, plan: Plan) -> Proof:
         """Find bounds of a component whose values are solved."""
         rows, columns = component.rows, component.columns
-        down = _Sweep(component, plan, self.steps, self.lower, self.upper, -1)
+        down = DirectedSweep(component, plan, self.steps, self.lower, self.upper, -1)
         lower, sweeps = down.run(), down.sweeps
         pair, exchanged = (rows.finish, columns.finish), (columns.finish, rows.finish)
 
@@ -94,7 +96,7 @@ class Bounds:
             if rows.finish:
                 self.upper[pair] = other_view(lower)
         else:
-            up = _Sweep(component, plan, self.steps, self.upper, self.lower, +1, down.tables)
+            up = DirectedSweep(component, plan, self.steps, self.upper, self.lower, +1, down.tables)
             upper, sweeps = up.run(), sweeps + up.sweeps
             self.lower[exchanged], self.upper[exchanged] = other_view(upper), other_view(lower)
             if rows.finish:
@@ -104,12 +106,27 @@ class Bounds:
         return Proof(pair_text(plan.rules, pair), sweeps, width / self.steps.unit, board)
 
 
-class _Sweep:
-    """A directed sweep of one component: -1 for lower bounds, +1 for upper ones."""
+@dataclass(frozen=True)
+class SolvedComponent:
+    """The values of a component, in whole matrices."""
+
+    rows: Side
+    columns: Side
+    values: Matrices
+    representation: Representation
+
+    @property
+    def strips(self) -> int:
+        """How many classes its rows have."""
+        return len(self.rows.class_start) - 1
+
+
+class DirectedSweep:
+    """A directed sweep of one component in memory: -1 for lower bounds, +1 for upper ones."""
 
     def __init__(
         self,
-        component: InMemory,
+        component: InMemory | SolvedComponent,
         plan: Plan,
         steps: Representation,
         row_values: Solved,
@@ -136,24 +153,25 @@ class _Sweep:
             [(m.L, m.R) for m in column_exits],
         )
 
-    def run(self) -> Matrices:
-        """Sweep until what captures lead to stays where it is, from values that the first sweep keeps within."""
-        solved, least = after_capture(self.component, self.steps), self._first_margin()
+    def run(self, until: float = 0.0) -> Matrices:
+        """Sweep until what captures lead to moves no more, or by `until` at most.
+
+        It begins with values that the first sweep keeps within.
+        """
+        solved, least = after_capture(self.component, self.steps), first_margin(self.plan.tolerance, self.steps)
         state = self.sweeper.after_capture[: solved.size].reshape(solved.shape)
         for _ in range(TRIES):
-            for row, (values, share) in enumerate(zip(solved, self._shares(), strict=True)):
+            shares = margin_shares(self.component.rows, self.component.columns)
+            for row, (values, share) in enumerate(zip(solved, shares, strict=True)):
                 state[row] = values - self.direction * np.ceil(least * share[:, None])  # in the other view: other way
             begun = state.copy()
             change = self._sweep()
             if self._stays(begun, state):
-                while change > 0:
+                while change > until:
                     change = self._sweep()
                 return self.values
             least *= WIDER
         raise PlanError(f"no bounds were found in {TRIES} tries, up to {least / self.steps.unit:g} from the values")
-
-    def _first_margin(self) -> float:
-        return self.plan.tolerance * self.steps.unit / 2 + FIRST_TRY
 
     def _sweep(self) -> float:
         """Sweep once; returns the largest change of what captures lead to."""
@@ -161,13 +179,6 @@ class _Sweep:
         strips, threads = self.component.strips, self.plan.threads
         change: float = self.sweeper.run(0, strips, threads, False, 0.0, self.direction * ROUNDING)[0]
         return change
-
-    def _shares(self) -> Iterator[NDArray[Any]]:
-        """For each state with a piece in the box the margin against every column, in units of the least one."""
-        rows, columns = self.component.rows, self.component.columns
-        theirs = 1 + GROWTH * np.bitwise_count(columns.masks)
-        for mask in rows.masks[rows.boxed]:
-            yield theirs + GROWTH * int(mask).bit_count()
 
     def _stays(self, begun: Values, ended: Values) -> bool:
         """Whether the bounds of all positions, in the column player's view, are at most as far out as they were."""
@@ -179,7 +190,21 @@ class _Sweep:
         return True
 
 
-def widest(component: InMemory, lower: Matrices, upper: Matrices | None) -> tuple[float, tuple[int, int]]:
+def first_margin(tolerance: float, steps: Representation) -> float:
+    """How far from the solved values bounds are begun with, in steps: the least margin of the first try."""
+    return tolerance * steps.unit / 2 + FIRST_TRY
+
+
+def margin_shares(rows: Side, columns: Side) -> Iterator[NDArray[Any]]:
+    """For each state with a piece in the box the margin against every column, in units of the least one."""
+    theirs = 1 + GROWTH * np.bitwise_count(columns.masks)
+    for mask in rows.masks[rows.boxed]:
+        yield theirs + GROWTH * int(mask).bit_count()
+
+
+def widest(
+    component: InMemory | SolvedComponent, lower: Matrices, upper: Matrices | None
+) -> tuple[float, tuple[int, int]]:
     """The largest difference of the bounds of a position, in stored units, and the masks of that position.
 
     `upper` is None for like sides: then it is `lower` exchanged.
@@ -202,7 +227,7 @@ def widest(component: InMemory, lower: Matrices, upper: Matrices | None) -> tupl
     return found
 
 
-def after_capture(component: InMemory, steps: Representation) -> Values:
+def after_capture(component: InMemory | SolvedComponent, steps: Representation) -> Values:
     """The solved values that captures lead to, in the column player's view: [row with a boxed piece, column, (-R, -L)].
 
     They are in whole steps.

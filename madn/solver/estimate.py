@@ -12,7 +12,7 @@ from madn.machine import OtherPrograms
 from madn.rules import Rules
 from madn.solver import tiles
 from madn.solver._thesis import run, start_values
-from madn.solver.footprint import component_positions
+from madn.solver.footprint import can_stream, component_positions
 from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan, make_plan
 from madn.solver.thesis import EXPECTED_SWEEPS
@@ -25,6 +25,7 @@ THESIS_SAMPLE = Rules(2, 20)
 STREAMED = 1.7
 STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 12.0
 PROVING = 28.0  # updates of a position in directed sweeps, both ways together: three pieces
+PROVING_FROM_DISK = 12.0  # likewise: there bounds need not move by less than what is stored
 BUSY = 0.15  # processors that other programs may use before the measurement is called disturbed
 
 
@@ -63,7 +64,8 @@ def seconds(plan: Plan, speed: Speed) -> float:
     for pair in plan.pairs:
         each = sweeps * (STREAMED if pair in plan.streamed else plan.representation.cost)
         if plan.proved:
-            each += PROVING * plan.representation.cost
+            streamed = plan.scratch is not None and can_stream(plan.rules, *pair)
+            each += PROVING_FROM_DISK * STREAMED if streamed else PROVING * plan.representation.cost
         if plan.scratch is not None:
             each += STORING * plan.values + CENSUS * plan.best_moves + BEST_MOVES * plan.choices
         total += component_positions(plan.rules, *pair) * each

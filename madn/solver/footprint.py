@@ -5,6 +5,7 @@ from collections.abc import Collection
 from functools import cache
 
 from madn.rules import DIE, Rules
+from madn.solver._packing import PAD
 from madn.solver.graph import Pair, exits, needed
 from madn.solver.strips import PART
 from madn.solver.tables import GROUP, LANES
@@ -149,6 +150,77 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int, threads: int) -
             streamed.add((f, g))
         peak = max(peak, needed)
     return peak, frozenset(streamed)
+
+
+def memory_to_prove(rules: Rules, pairs: list[Pair], threads: int) -> int:
+    """Values in memory to prove solved components from disk, the most at any time."""
+    return max(
+        (_directed if can_stream(rules, *pair) else _directed_in_memory)(rules, *pair, threads) for pair in pairs
+    )
+
+
+def _directed_in_memory(rules: Rules, f: int, g: int, threads: int) -> int:
+    """Solved values, bounds of both kinds, both as the other side sees them too, exits, and what captures lead to."""
+    whole = 2 * side_size(rules, f) * side_size(rules, g)
+    boxed = sum(class_sizes(rules, rules.pieces - f.bit_count(), boxed=True))
+    return 5 * whole + 4 * 2 * boxed * side_size(rules, g) + _whole_exits(rules, f, g) + _whole_exits(rules, g, f)
+
+
+def _directed(rules: Rules, f: int, g: int, threads: int) -> int:
+    """As `_streaming`, with whole rows; beside a strip its solved values, or its bounds in the other view."""
+    row_classes, column_classes = (class_sizes(rules, rules.pieces - x.bit_count()) for x in (f, g))
+    room = max(row_classes) * sum(column_classes)
+    exit_classes = [max(class_sizes(rules, rules.pieces - x.bit_count())) for x in exits(rules, g)]
+    boxed = class_sizes(rules, rules.pieces - f.bit_count(), boxed=True)
+    lap = max(sum(boxed[strip : strip + rules.squares + 1]) for strip in range(len(boxed)))
+    captured = 2 * (lap + max(boxed)) * sum(column_classes) + 2 * sum(boxed) * len(set(_group_starts(column_classes)))
+    rings = 4 * 4 * LANES * (WINDOW * (max(column_classes) + sum(exit_classes)) + GROUP)
+    buffers = threads * min(PART // 2 + 2 * max(row_classes) * max(column_classes), 2 * room)
+    slabs = sum(2 * max(row_classes) * side_size(rules, x) for x in exits(rules, g))
+    if f != g:
+        turned = 4 * max(column_classes) * sum(row_classes)
+        return (
+            (LEFT_SLOTS + RIGHT_SLOTS) * room + captured + rings + buffers + slabs + _whole_exits(rules, f, g) + turned
+        )
+    windows = sum(DIE - square for square in range(min(rules.pieces, DIE)))
+    windows *= max(class_sizes(rules, rules.pieces - 1)) * sum(column_classes)
+    return (
+        (LEFT_SLOTS + RIGHT_SLOTS + 2) * room
+        + captured
+        + rings
+        + buffers
+        + slabs
+        + windows
+        + 8 * 256 * sum(column_classes)
+    )
+
+
+def disk_to_prove(rules: Rules, pairs: list[Pair]) -> int:
+    """The most that proving from disk takes: bounds that are still needed, 4 bytes a value, and the component in work.
+
+    Of that there are its values, bounds as they are swept, and what captures lead to, twice.
+    """
+    last_user = {zones: number for number, pair in enumerate(pairs) for zones in needed(rules, pair)}
+    kept: dict[Pair, int] = {}
+    peak = 0
+    for number, pair in enumerate(pairs):
+        f, g = pair
+        size = component_positions(rules, f, g)
+        rows, columns = (len(class_sizes(rules, rules.pieces - zone.bit_count())) for zone in pair)
+        strips = 3 * size + 2 * PAD * rows * columns
+        work, kept[pair] = strips, strips + size
+        if can_stream(rules, f, g):
+            work += 2 * 8 * _captured_pairs(rules, f, g) + (0 if f == g else 2 * strips)
+            kept[pair] *= f != g  # the largest component is only looked at
+        peak = max(peak, sum(kept.values()) + work)
+        kept = {zones: size for zones, size in kept.items() if last_user.get(frozenset(zones), -1) > number}
+    return peak
+
+
+def _captured_pairs(rules: Rules, f: int, g: int) -> int:
+    """The positions that captures can lead to: pairs of states of which the row player's has a piece in the box."""
+    S, own, other = rules.squares, rules.pieces - f.bit_count(), rules.pieces - g.bit_count()
+    return sum(math.comb(S, m) * math.comb(S - m, n) for m in range(own) for n in range(min(other, S - m) + 1))
 
 
 def memory_to_hand_over(rules: Rules, pairs: list[Pair], best_moves: bool, threads: int) -> int:

@@ -12,10 +12,12 @@ from madn.rules import Rules
 from madn.solver.footprint import (
     component_positions,
     disk_peak,
+    disk_to_prove,
     memory_by_parts,
     memory_in_one,
     memory_proved,
     memory_to_hand_over,
+    memory_to_prove,
 )
 from madn.solver.graph import Pair, components
 from madn.solver.numbers import FIXED32, FLOAT64, Representation
@@ -143,7 +145,7 @@ def make_plan(
     memory, and for work that can be taken up again with `resume`; a `census` and `choices`, which are best moves to be
     stored, need it too. Without `values`, only best moves are stored. Values of games of 1e9 positions and more are
     rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
-    With `proved`, bounds of every value are found, in memory, and stored whole.
+    With `proved`, bounds of every value are found: in memory, to be stored whole, or from `scratch`, to be reported.
     """
     if method not in METHODS:
         raise PlanError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
@@ -162,8 +164,10 @@ def make_plan(
         raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
     if best_moves and rules.pieces > MOST_CHOICES:
         raise PlanError(f"a census, and best moves, go up to {MOST_CHOICES} pieces, not {rules.pieces}")
-    if proved and (method == "thesis" or scratch is not None or isinstance(bits, int)):
-        raise PlanError("bounds are proved in memory by method tiles, and stored whole: without scratch and bits")
+    if proved and (method == "thesis" or isinstance(bits, int)):
+        raise PlanError("bounds are proved by method tiles, and stored whole: without bits")
+    if proved and best_moves:
+        raise PlanError("bounds are proved without a census and best moves: those are taken from a database")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
@@ -181,6 +185,8 @@ def make_plan(
     representation = FIXED32 if fixed else FLOAT64
     if proved and tolerance > (most := PROVABLE[representation.name]):
         raise PlanError(f"to prove bounds, this game is solved to {most:g} or finer, not {tolerance:g}")
+    if proved and scratch is not None and representation != FIXED32:
+        raise PlanError(f"games of up to {SMALL_GAME:,} positions, and fine tolerances, are proved without scratch")
     item = representation.itemsize
     threads = threads or usable_threads()
     streamed: frozenset[Pair] = frozenset()
@@ -191,11 +197,17 @@ def make_plan(
     else:
         limit = (allowed_memory(memory) - BASE_MEMORY) // item
         needed, streamed = memory_by_parts(rules, pairs, limit, threads)
-        needed = max(needed, memory_to_hand_over(rules, pairs, best_moves, threads)) * item
+        after = (
+            memory_to_prove(rules, pairs, threads) if proved else memory_to_hand_over(rules, pairs, best_moves, threads)
+        )
+        needed = max(needed, after) * item
     each = (item if rounded is None else rounded / 8) * STORED[rounded is None] + MARGINS * proved
     database = int(positions * (each * values + POLICY_BYTES * choices)) + (1 << 20)
     scratch_bytes, peak_bytes = 0, database
-    if scratch is not None:
+    if scratch is not None and proved:
+        database, scratch_bytes = 0, disk_to_prove(rules, pairs)
+        peak_bytes = scratch_bytes
+    elif scratch is not None:
         scratch_bytes, peak_bytes = (
             disk_peak(
                 rules,
@@ -230,7 +242,7 @@ def make_plan(
         board=board,
         census=census,
         choices=choices,
-        values=values,
+        values=values and not (proved and scratch is not None),
         bits=rounded,
         proved=proved,
     )

@@ -7,6 +7,8 @@
 | `NN.choices` | its best moves, if they are wanted and it is large (`choices.py`) |
 | `NN.done` | its figures, and the checksums of its values and best moves, once it is solved |
 | `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
+| `NN.lower`, `NN.widths` | its proved bounds, in the place of its values (`layers.py`), once `NN.stored` is there |
+| `NN.lower-work`, `NN.upper-work`, `NN.captures0`, `NN.captures1` | a component of which bounds are being proved |
 | `NN.work`, `NN.captures0`, `NN.captures1`, `NN.state` | a streamed component in work (`streamed.py`) |
 
 Whatever is read was written by a solve of the same plan to the same file, or it is refused: values have checksums, the
@@ -30,6 +32,7 @@ from madn.solver.components import Component, Matrices, Solved
 from madn.solver.figures import damaged, read_figures, task_digest, write_figures
 from madn.solver.footprint import can_stream
 from madn.solver.graph import Pair, exits, users
+from madn.solver.layers import BoundsFile, Layer
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.strips import StripFile, Tiling
@@ -148,7 +151,8 @@ class Scratch:
     def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
         """Note that a component was delivered; remove the values that nothing needs any more."""
         write_figures(self.path(pair, "stored"), self.task, counted)
-        self.path(pair, "choices").unlink(missing_ok=True)
+        for suffix in ("choices", "values") if self.plan.proved else ("choices",):
+            self.path(pair, suffix).unlink(missing_ok=True)
         self._delivered.add(pair)
         self._discard()
 
@@ -160,7 +164,8 @@ class Scratch:
         settled = {pair for pair in self._solved if pair in self._delivered or not self._compared_late(pair)}
         for other in self._delivered:
             if settled.issuperset(users(self.plan.rules, other, self.pairs)):
-                self.path(other, "values").unlink(missing_ok=True)
+                for suffix in ("values", "lower", "widths"):
+                    self.path(other, suffix).unlink(missing_ok=True)
 
     def mend(self, delivered: Callable[[Pair], bool]) -> None:
         """Find what is missing of work that was begun, and forget that it was done.
@@ -172,7 +177,8 @@ class Scratch:
         needed: set[Pair] = set()
         for pair in reversed(self.pairs):  # the components that one needs come before it
             stored = self.stored(pair) is not None
-            if stored and not delivered(pair):
+            lost = self.plan.proved and pair in needed and not self._has_bounds(pair)
+            if stored and (lost or not delivered(pair)):
                 self.path(pair, "stored").unlink()
                 stored = False
             solved = self.done(pair) is not None
@@ -188,16 +194,20 @@ class Scratch:
                 needed |= {self.pair_of(x, g) for x in exits(rules, f)} | {self.pair_of(x, f) for x in exits(rules, g)}
 
     def _compared_late(self, pair: Pair) -> bool:
-        """Whether the moves of a component are compared when it is delivered."""
-        return self.plan.best_moves and not can_stream(self.plan.rules, *pair)
+        """Whether the values of other components are needed when one is delivered: to compare moves, or to prove it."""
+        return self.plan.proved or (self.plan.best_moves and not can_stream(self.plan.rules, *pair))
 
     def _has_files(self, pair: Pair, needed: bool, stored: bool) -> bool:
         """Whether what is still needed of a solved component is there: its values, its best moves."""
         done = self.done(pair) or {}
-        values = done.get("sums") and (needed or not stored)
+        values = done.get("sums") and ((needed and not self.plan.proved) or not stored)
         moves = "sums" in (done.get("choices") or {}) and not stored
         wanted = [name for name, is_wanted in (("values", values), ("choices", moves)) if is_wanted]
         return all(self.path(pair, name).exists() for name in wanted)
+
+    def _has_bounds(self, pair: Pair) -> bool:
+        """Whether the bounds of a proved component are there."""
+        return all(self.path(pair, suffix).exists() for suffix in ("lower", "widths"))
 
     def tiling(self, pair: Pair) -> Tiling:
         """How the file of a solved component is laid out: its smaller side as rows, where they differ."""
@@ -208,8 +218,11 @@ class Scratch:
             )
         return self._tilings[pair]
 
-    def open(self, pair: Pair) -> StripFile:
-        """The file of a solved component."""
+    def open(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> StripFile:
+        """The file of a solved component; where its bounds are proved, a layer of them, in the view of its rows."""
+        proved = self.stored(pair) if self.plan.proved else None
+        if proved is not None:
+            return BoundsFile(self.path(pair, "lower"), self.tiling(pair), layer, proved["sums"])
         path, figures = self.path(pair, "values"), self.done(pair)
         if figures is None:
             raise damaged(path, f"its figures, {self.path(pair, 'done').name}, are missing")
@@ -253,22 +266,36 @@ class Scratch:
         """Whether a component is solved in the file where it stays: a streamed one whose sides are alike."""
         return pair in self.plan.streamed and pair[0] == pair[1]
 
-    def load(self, own: int, other: int) -> Matrices:
-        """The whole of a solved component, with the side that has the finish zone `own` as rows."""
-        representation, threads = self.plan.representation, self.plan.threads
-        with self.open(self.pair_of(own, other)) as file:
-            rows, columns = file.tiling.rows, file.tiling.columns
-            if own == other:
+    def load(self, own: int, other: int, layer: Layer = Layer.MIDDLE) -> Matrices:
+        """The whole of a solved component, with the side that has the finish zone `own` as rows.
+
+        Of proved bounds a layer, in that side's view.
+        """
+        representation, threads, pair = self.plan.representation, self.plan.threads, self.pair_of(own, other)
+        if own == other:
+            whole = self._load(pair, layer).unfolded(representation, threads)
+            if layer != layer.opposite:  # what is unfolded is a bound of the other kind
+                _take_unfolded(
+                    whole, self._load(pair, layer.opposite).unfolded(representation, threads), self.sides[own]
+                )
+            return whole
+        if pair[1] == own:
+            return self._load(pair, layer)
+        return self._load(pair, layer.opposite).transposed(self.sides[own].size, representation, threads)
+
+    def _load(self, pair: Pair, layer: Layer) -> Matrices:
+        """The matrices of a solved component as its file has them."""
+        with self.open(pair, layer) as file:
+            rows, columns, representation = file.tiling.rows, file.tiling.columns, self.plan.representation
+            if rows.finish == columns.finish:
                 matrices = Matrices.mirrored(rows, representation)
             else:
                 matrices = Matrices.full(rows.size, columns.size, representation)
-            with ThreadPoolExecutor(threads) as pool:
+            with ThreadPoolExecutor(self.plan.threads) as pool:
                 work = [pool.submit(_bring, file, strip, matrices) for strip in range(file.tiling.strips)]
             for done in work:
                 done.result()
-        if own == other:
-            return matrices.unfolded(representation, threads)
-        return matrices if rows.finish == own else matrices.transposed(columns.size, representation, threads)
+            return matrices
 
     def pair_of(self, own: int, other: int) -> Pair:
         """The component of two finish zones."""
@@ -277,6 +304,13 @@ class Scratch:
 
 def _bring(file: StripFile, strip: int, to: Matrices) -> None:
     file.tiling.unpack(strip, file.read(strip), to.L, to.R, (to.start, to.start))
+
+
+def _take_unfolded(whole: Matrices, other: Matrices, side: Side) -> None:
+    """Take, of each row, the columns before those of its own pips from other matrices."""
+    for row, first in enumerate(side.class_start[side.pips].tolist()):
+        for to, values in ((whole.L, other.L), (whole.R, other.R)):
+            to[row * side.size : row * side.size + first] = values[row * side.size : row * side.size + first]
 
 
 def _flat(work: Mapping[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,7 @@ class Solution(Extremes):
     start: float | None
     values: "ListedValues | MatrixValues | MiddleValues | None" = None
     census: Census | None = None
-    bounds: "BoundValues | None" = None
+    bounds: "BoundValues | ReportedBounds | None" = None
     proofs: tuple[Proof, ...] = ()
 
     @property
@@ -228,6 +228,21 @@ class BoundValues:
     def interval(self, board: Board) -> tuple[float, float]:
         """The bounds of the winning probability of one position."""
         return self.lower.win(board), self.upper.win(board)
+
+
+class ReportedBounds:
+    """Proved bounds of the boards that are reported; those of other positions are not kept."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, tuple[float, float]] = {}
+
+    def interval(self, board: Board) -> tuple[float, float]:
+        """The bounds of the winning probability of one position."""
+        return self.known[str(board)]
+
+    def read(self, first: int, out: NDArray[Any]) -> None:
+        """There are none to read."""
+        raise MadnError("bounds that are proved from disk are reported, and not kept")
 
 
 class MiddleValues:

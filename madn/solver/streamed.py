@@ -46,8 +46,9 @@ class RowWindow:
     (matrix L) than otherwise (R). So each matrix has a window of its own, of the strip's class and later columns.
     """
 
-    def __init__(self, file: StripFile, rows: Side) -> None:
-        self.file, self.tiling = file, file.tiling
+    def __init__(self, file: StripFile, rows: Side, whole: bool = False) -> None:
+        """With `whole` all columns are brought in, not only those from the strip's class on."""
+        self.file, self.tiling, self.whole = file, file.tiling, whole
         zone, columns = self.tiling.rows, self.tiling.columns
         there = rows.moves.kind == 1 + rows.moves.exits.index(zone.finish)
         pips = np.repeat(rows.pips, np.diff(rows.moves.first[::DIE]))
@@ -56,7 +57,7 @@ class RowWindow:
         self.halves = []  # (LEFT or RIGHT, how many pips less the nearest class has, where rows begin, values)
         for half, leads in ((LEFT, there & sixes), (RIGHT, there & ~sixes)):
             nearest, furthest = (int(less[leads].min()), int(less[leads].max())) if leads.any() else (1, 0)
-            reader = np.minimum(np.arange(self.tiling.strips) + nearest, self.tiling.classes)
+            reader = np.minimum(np.arange(self.tiling.strips) + nearest, self.tiling.classes) * (not whole)
             slots = furthest - nearest + 1
             start, room = slot_starts(zone, columns, columns.class_start[reader], max(slots, 1))
             values = np.zeros(slots * room + LANES, file.dtype)
@@ -76,14 +77,14 @@ class RowWindow:
         """Say that a strip will be loaded soon."""
         for half, nearest, _, _ in self.halves:
             if 0 <= strip - nearest < self.tiling.strips:
-                self.file.announce(strip - nearest, range(strip, self.tiling.classes), half)
+                self.file.announce(strip - nearest, range(0 if self.whole else strip, self.tiling.classes), half)
 
     def loading(self, strip: int) -> Iterator[Job]:
         """The work of bringing in what the strip needs beyond what the strip before it needed."""
         for half, nearest, start, values in self.halves:
             number = strip - nearest
             if 0 <= number < self.tiling.strips and len(values) > LANES:
-                for classes in self.file.parts(number, strip):
+                for classes in self.file.parts(number, 0 if self.whole else strip):
                     yield self._load, number, half, classes, start, values
 
     def _load(self, number: int, half: int, classes: range, start: NDArray[np.int64], values: Values) -> None:
@@ -144,8 +145,8 @@ class ColumnWindow:
 class ColumnWindows:
     """A window for every finish zone that the column player can move to."""
 
-    def __init__(self, rows: Side, columns: Side, files: Mapping[int, StripFile]) -> None:
-        sixes, mirrored = exits_of_a_six(columns), rows.finish == columns.finish
+    def __init__(self, rows: Side, columns: Side, files: Mapping[int, StripFile], whole: bool = False) -> None:
+        sixes, mirrored = exits_of_a_six(columns), rows.finish == columns.finish and not whole
         self.windows = [ColumnWindow(files[zone], mirrored, zone in sixes) for zone in columns.moves.exits]
 
     @property

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,8 +180,16 @@ class StripFile:
 
     def write(self, strip: int, L: Values, R: Values, starts: Starts, classes: range) -> None:
         """Write tiles of a strip."""
+        self.write_packed(strip, self.pack(strip, L, R, starts, classes), classes)
+
+    def pack(self, strip: int, L: Values, R: Values, starts: Starts, classes: range) -> Packed:
+        """Tiles of a strip as they are written; valid until the next call in the same thread."""
+        size = self._edges[strip][2 * classes.stop] - self._edges[strip][2 * classes.start]
+        return self.tiling.pack(strip, L, R, starts, buffer(size), classes)
+
+    def write_packed(self, strip: int, packed: Packed, classes: range) -> None:
+        """Write tiles of a strip that are packed."""
         edges = self._edges[strip][2 * classes.start : 2 * classes.stop + 1]
-        packed = self.tiling.pack(strip, L, R, starts, buffer(edges[-1] - edges[0]), classes)
         with writing_to(self.path):
             transfer(os.pwritev, self.handle, packed.data, edges[0], self.path)
         sums = checksums(packed.data, [end - begin for begin, end in pairwise(edges)])
@@ -193,7 +201,7 @@ class StripFile:
             for classes in self.parts(strip):
                 self.write(strip, L, R, (start, start), classes)
 
-    def __enter__(self) -> "StripFile":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -19,9 +19,10 @@ from madn.solver.graph import Pair, exits, pair_text, users
 from madn.solver.id_order import Receiver
 from madn.solver.numbers import FIXED32
 from madn.solver.plan import Plan
+from madn.solver.proved import Prover
 from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
-from madn.solver.solution import BoundValues, Extremes, MatrixValues, MiddleValues, Solution
+from madn.solver.solution import BoundValues, Extremes, MatrixValues, MiddleValues, ReportedBounds, Solution
 from madn.solver.streamed import Resident, Streamed
 from madn.solver.strips import Tiling
 
@@ -34,7 +35,9 @@ Progress = Callable[[float, str], None]
 
 def solve(plan: Plan, progress: Progress, receiver: Receiver | None = None, scratch: Scratch | None = None) -> Solution:
     """Solve the game of a plan; with a scratch directory, deliver each component when it is solved."""
-    return (_FromDisk(plan, scratch, receiver) if scratch else _InOneGo(plan)).solve(progress)
+    if scratch is None:
+        return _InOneGo(plan).solve(progress)
+    return (_ProvedFromDisk(plan, scratch) if plan.proved else _FromDisk(plan, scratch, receiver)).solve(progress)
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class _InOneGo:
         self.figures: dict[Pair, _Figures] = {}
         self.wins: dict[str, float] = {}  # of the boards that are reported
         self.values: MatrixValues | MiddleValues | None = None
-        self.intervals: BoundValues | None = None
-        self.bounds = Bounds(plan.representation) if plan.proved else None
+        self.intervals: BoundValues | ReportedBounds | None = None
+        self.bounds = Bounds(plan.representation) if plan.proved and plan.scratch is None else None
         self.proofs: list[Proof] = []
         self.census: Census | None = None
 
@@ -95,9 +98,9 @@ class _InOneGo:
         """Do what is left to do when all components are solved."""
         self.values = MatrixValues(self.plan.rules, self.plan.representation, self.sides, self.solved)
         if self.bounds is not None:
-            self.intervals = BoundValues(self.plan, self.sides, self.bounds)
+            self.intervals = bounds = BoundValues(self.plan, self.sides, self.bounds)
             if self.plan.representation == FIXED32:  # solved values are coarser than their bounds
-                self.values = MiddleValues(self.intervals)
+                self.values = MiddleValues(bounds)
         self.wins = {str(board): self.values.win(board) for board in self.plan.boards()}
 
     def pair(self, pair: Pair, tell: Callable[[float], None]) -> None:
@@ -237,3 +240,31 @@ class _FromDisk(_InOneGo):
         self.solved = {key: matrices for key, matrices in self.solved.items() if key in wanted}
         for key in sorted(wanted - set(self.solved)):
             self.solved[key] = self.scratch.load(*key)
+
+
+class _ProvedFromDisk(_FromDisk):
+    """Proves bounds of each component once it is solved; later ones are solved from the middle of these bounds."""
+
+    def __init__(self, plan: Plan, scratch: Scratch) -> None:
+        super().__init__(plan, scratch, None)
+        self.prover = Prover(scratch, self.delivery.boards_of)
+        self.intervals = self.reported = ReportedBounds()
+
+    def steps(self) -> Iterator[_Step]:
+        """Solve each component and prove it."""
+        for pair in self.plan.pairs:
+            size = component_positions(self.plan.rules, *pair)
+            yield _Step(pair, size, self.pair)
+            yield _Step(pair, size, self._prove)
+
+    def complete(self) -> None:
+        """Nothing is left: bounds are reported, not delivered."""
+
+    def _prove(self, pair: Pair, tell: Callable[[float], None]) -> None:
+        self.solved = {}  # solved values; from now on there are bounds
+        found = self.prover.pair(pair, tell)
+        proof = found["proof"]
+        self.proofs.append(Proof(**{**proof, "board": Board.parse(proof["board"], self.plan.rules)}))
+        for board, (lower, upper) in found["intervals"].items():
+            self.reported.known[board] = lower, upper
+            self.wins[board] = (lower + upper) / 2

@@ -1,0 +1,165 @@
+"""Directed sweeps of a component larger than memory: bounds of its values, one side of them at a time.
+
+As in `bounds.py`, but strips pass through memory as in `streamed.py`, and so does what captures lead to. Every row is
+whole, also where both sides are alike.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.errors import PlanError
+from madn.solver import kernels
+from madn.solver.after_capture import AfterCapture
+from madn.solver.bounds import ROUNDING, TRIES, WIDER, first_margin, margin_shares
+from madn.solver.components import Solved, whole_exit
+from madn.solver.footprint import LEFT_SLOTS, RIGHT_SLOTS
+from madn.solver.numbers import Representation, Values
+from madn.solver.rows import WholeRows, row_values
+from madn.solver.sides import Side
+from madn.solver.streamed import ColumnWindow, ColumnWindows, RowWindow, do_all, do_later
+from madn.solver.strips import Starts, StripFile, slot_starts
+from madn.solver.tables import LANES, SweepTables
+
+Strip = Callable[[int], None]  # what is done with a strip when it is computed
+
+
+class DirectedStream:
+    """Downwards (-1) or upwards (+1), from bounds of the components that moves lead to.
+
+    Those of the row player are in memory, as `row_values`, or in `row_files`; those of the column player, in whose view
+    they are bounds of the other kind, in `column_files`. Rows and columns must not be able to win with the next move.
+    """
+
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        representation: Representation,
+        direction: int,
+        row_values: Solved,
+        row_files: Mapping[int, StripFile],
+        column_files: Mapping[int, StripFile],
+        path: Path,
+        threads: int,
+    ) -> None:
+        self.rows, self.columns, self.representation = rows, columns, representation
+        self.direction, self.threads, self.strips, self.sweeps = direction, threads, len(rows.class_start) - 1, 0
+        self._written = 0  # files of what captures lead to, so far
+        first = np.zeros(self.strips, np.int64)
+        (left, room), (right, _) = (slot_starts(rows, columns, first, slots) for slots in (LEFT_SLOTS, RIGHT_SLOTS))
+        self.starts: Starts = left, right
+        self.L, self.R = (representation.zeros(slots * room + LANES) for slots in (LEFT_SLOTS, RIGHT_SLOTS))
+        self.exits = ColumnWindows(rows, columns, column_files, whole=True)
+        self.row_windows = [RowWindow(row_files[f], rows, whole=True) for f in rows.moves.exits if f in row_files]
+        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="madn-load")
+        self.captured = AfterCapture(rows, columns, representation.dtype, path, self.pool, threads, whole=True)
+        size = max(rows.size, columns.size)
+        there = [f for f in rows.moves.exits if f not in row_files]
+        matrices = [whole_exit(f, columns.finish, size, representation, row_values) for f in there]
+        self.tables = SweepTables.of(
+            rows,
+            columns,
+            self.starts,
+            [window.starts for window in self.row_windows] + [(m.start, m.start) for m in matrices],
+            self.exits.starts(0),
+            refill=True,
+            whole=True,
+            captures=(self.captured.start, self.captured.size),
+        )
+        self.sweeper = kernels.SWEEPERS[kernels.build](
+            self.tables,
+            self.L,
+            self.R,
+            [window.matrices for window in self.row_windows] + [(m.L, m.R) for m in matrices],
+            self.exits.matrices,
+            self.captured.values,
+        )
+
+    def close(self) -> None:
+        """Let go of threads and files, and remove what captures lead to."""
+        self.pool.shutdown(wait=True, cancel_futures=True)
+        self.captured.close()
+        for number in range(2):
+            self.captured.file(number).unlink(missing_ok=True)
+
+    def run(self, solved: StripFile, tolerance: float, until: float, last: Strip) -> Iterator[float]:
+        """Sweep from the solved values, some way off, until what captures lead to moves by `until` at most; once more.
+
+        With each strip of the last sweep `last` is called. Yields the part of a sweep that is done.
+        """
+        margin = first_margin(tolerance, self.representation)
+        for _ in range(TRIES):
+            self._begin(solved, margin)
+            change = yield from self._sweep()
+            if not self.captured.moved(self._written, -self.direction):
+                break
+            margin *= WIDER
+        else:
+            raise PlanError(f"no bounds were found in {TRIES} tries, up to {margin / self.representation.unit:g} away")
+        while change > until:
+            change = yield from self._sweep()
+        yield from self._sweep(last)
+
+    def _begin(self, solved: StripFile, margin: float) -> None:
+        """Let captures lead to the solved values, less or more a margin, in the column player's view."""
+        rows, columns = self.rows, self.columns
+        whole = WholeRows(solved, rows.finish, self.pool)
+        L, R = (np.empty(row_values(rows, columns), self.representation.dtype) for _ in range(2))
+        shares = margin_shares(rows, columns)
+        self.captured.sums, self._written = None, 1
+        self.captured.begin(0, write=True)
+        for strip in range(self.strips):
+            first, end = (int(n) for n in rows.class_start[strip : strip + 2])
+            boxed = rows.boxed[(rows.boxed >= first) & (rows.boxed < end)] - first
+            if len(boxed):
+                whole.load(strip, 0, L, R)
+                away = self.direction * np.ceil(margin * np.array([next(shares) for _ in boxed]))
+                both = [-matrix[: (end - first) * columns.size].reshape(-1, columns.size)[boxed] for matrix in (R, L)]
+                self.captured.put(strip, np.stack([one - away.astype(one.dtype) for one in both], axis=-1))
+            self.captured.let_go(strip, rounded=False)
+        self.captured.finish()
+
+    def _sweep(self, last: Strip | None = None) -> Generator[float, None, float]:
+        """Sweep once; returns the largest change of what captures lead to."""
+        windows: list[RowWindow | ColumnWindow] = [*self.row_windows, *self.exits.windows]
+        change = 0.0
+        self.captured.begin(self._written, write=last is None)
+        for strip in range(self.strips):
+            self.captured.load(strip)
+            do_all(self.pool, (job for window in windows for job in window.loading(strip)))
+            if strip + 1 < self.strips:
+                do_later(self.pool, [window.announce for window in windows], strip + 1)
+            self.tables.place_exits(self.exits.starts(strip))
+            self.sweeper.set_column_exits(self.exits.matrices, int(self.rows.class_start[strip]))
+            found = self.sweeper.run(strip, strip + 1, self.threads, False, 0.0, self.direction * ROUNDING)
+            change = max(change, found[0])
+            if last is not None:
+                last(strip)
+            self.captured.let_go(strip, rounded=False)
+            yield (strip + 1) / self.strips
+        self.sweeps += 1
+        if last is None:
+            self.captured.finish()
+            self._written += 1
+        return change
+
+    def first_places(self, strip: int) -> NDArray[np.int64]:
+        """Where each row begins if those of a strip are all there is."""
+        return (np.arange(self.rows.size, dtype=np.int64) - int(self.rows.class_start[strip])) * self.columns.size
+
+    def values(self, strip: int) -> tuple[Values, Values]:
+        """The values of a strip that was just computed, row after row: L and R."""
+        first, end = (int(n) for n in self.rows.class_start[strip : strip + 2])
+        size = (end - first) * self.columns.size
+        if size == 0:
+            return self.L[:0].reshape(0, self.columns.size), self.R[:0].reshape(0, self.columns.size)
+
+        def part(matrix: Values, start: NDArray[np.int64]) -> Values:
+            begin = int(start[first])
+            return matrix[begin : begin + size].reshape(-1, self.columns.size)
+
+        return part(self.L, self.starts[0]), part(self.R, self.starts[1])

@@ -1,0 +1,125 @@
+"""Proved bounds of solved components in the scratch directory.
+
+| file | holds |
+|---|---|
+| `NN.lower` | lower bounds, as strips: multiples of 2^-24 |
+| `NN.widths` | for each of them a byte: so many 2^-24 above it there is an upper bound |
+
+Both are in the view of the side that has the rows. With rows and columns exchanged, a lower bound is an upper one.
+"""
+
+import os
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from madn.solver import _packing
+from madn.solver.figures import damaged, writing_to
+from madn.solver.numbers import Values
+from madn.solver.strips import Packed, Starts, StripFile, Tiling, checksums, transfer
+
+STORED = 32  # steps of a fixed-point number to one that is stored
+
+
+class Layer(IntEnum):
+    """What is read of a pair of bounds."""
+
+    LOWER = 0
+    MIDDLE = 1
+    UPPER = 2
+
+    @property
+    def opposite(self) -> "Layer":
+        """What it is with rows and columns exchanged."""
+        return Layer(2 - self)
+
+
+def round_outwards(values: Values, layer: Layer) -> None:
+    """Make lower bounds, or upper ones, multiples of what is stored, in place."""
+    if layer == Layer.UPPER:
+        values += STORED - 1
+    values &= -STORED
+
+
+class BoundsFile(StripFile):
+    """The bounds of a component; `read` gives one layer of them. Without `sums` the files are made anew."""
+
+    def __init__(self, path: Path, tiling: Tiling, layer: Layer, sums: dict[str, str] | None = None) -> None:
+        super().__init__(path.with_suffix(".lower"), tiling, None if sums is None else sums["lower"])
+        self.layer, self.widths_path = layer, path.with_suffix(".widths")
+        self._counts = np.repeat(tiling.counts, 2, axis=1)
+        ends = np.cumsum(self._counts).reshape(self._counts.shape)
+        self._places: NDArray[np.int64] = np.concatenate([ends[:, :1] - self._counts[:, :1], ends], axis=1)
+        self._width_sums = np.zeros(self._counts.shape, np.uint32)
+        if sums is not None:
+            found = np.frombuffer(bytes.fromhex(sums["widths"]), ">u4").astype(np.uint32)
+            self._width_sums = found.reshape(self._counts.shape)
+        flags = os.O_RDWR | (os.O_CREAT | os.O_TRUNC if sums is None else 0)
+        try:
+            self._widths = os.open(self.widths_path, flags, 0o644)
+        except FileNotFoundError:
+            super().close()
+            raise damaged(self.widths_path, "missing") from None
+
+    def sums(self) -> dict[str, str]:
+        """The checksums of all that was written."""
+        return {"lower": self.sums_text(), "widths": self._width_sums.astype(">u4").tobytes().hex()}
+
+    def flush(self) -> None:
+        """Wait until everything is on disk."""
+        super().flush()
+        with writing_to(self.widths_path):
+            os.fsync(self._widths)
+
+    def close(self) -> None:
+        """Close the files."""
+        super().close()
+        os.close(self._widths)
+
+    def read(self, strip: int, classes: range | None = None, half: int | None = None) -> Packed:
+        """As `StripFile.read`, of the layer of this file."""
+        packed = super().read(strip, classes, half)
+        if self.layer != Layer.LOWER:
+            parts = self._halves(classes or range(self.tiling.first_class(strip), self.tiling.classes), half)
+            counts = self._counts[strip, parts.start : parts.stop : parts.step]
+            widths = self._read_widths(strip, parts, counts)
+            _packing.widen(packed, widths, np.ascontiguousarray(counts), 2 if self.layer == Layer.MIDDLE else 1)
+        return packed
+
+    def _read_widths(self, strip: int, parts: range, counts: NDArray[np.int64]) -> Packed:
+        widths, at, edges = np.empty(int(counts.sum()), np.uint8), 0, self._places[strip]
+        runs = [(parts.start, parts.stop)] if parts.step == 1 else [(part, part + 1) for part in parts]
+        for first, last in runs:
+            begin, end = int(edges[first]), int(edges[last])
+            view = widths.data[at : at + end - begin]
+            transfer(os.preadv, self._widths, view, begin, self.widths_path)
+            at += end - begin
+        found = checksums(widths.data, counts.tolist())
+        for part, number in zip(parts, found, strict=True):
+            expected = int(self._width_sums[strip, part])
+            if number != expected:
+                tile = f"tile {part // 2} of strip {strip}"
+                raise damaged(self.widths_path, f"checksum of {tile} expected {expected:08x}, found {number:08x}")
+        return widths
+
+    def write_bounds(
+        self, strip: int, lower: tuple[Values, Values], upper: tuple[Values, Values], starts: Starts, classes: range
+    ) -> None:
+        """Write tiles of a strip: matrices of lower bounds and of upper ones, both rounded outwards."""
+        high = self.pack(strip, *upper, starts, classes).copy()
+        low = self.pack(strip, *lower, starts, classes)
+        parts = slice(2 * classes.start, 2 * classes.stop)
+        counts = np.ascontiguousarray(self._counts[strip, parts])
+        widths = np.empty(int(counts.sum()), np.uint8)
+        _packing.spread(low, high, counts, widths)
+        self.write_packed(strip, low, classes)
+        with writing_to(self.widths_path):
+            transfer(os.pwritev, self._widths, widths.data, int(self._places[strip, parts.start]), self.widths_path)
+        self._width_sums[strip, parts] = checksums(widths.data, counts.tolist())
+
+
+def layer_of(direction: int, row_view: bool) -> Layer:
+    """What a sweep reads: downwards lower bounds in the row player's view, hence upper ones in the column player's."""
+    return Layer.LOWER if (direction < 0) == row_view else Layer.UPPER
