@@ -23,6 +23,7 @@ from madn.solver import Plan, Scratch, make_plan, scratch_directory
 from madn.solver.cluster.plan import ClusterPlan, cluster_plan
 from madn.solver.cluster.processes import Processes, mpi_processes, said_elsewhere
 from madn.solver.cluster.solve import ClusterSolver
+from madn.solver.plan import BASE_MEMORY
 from madn.solver.scratch import TASK, check_scratch
 from madn.solving import Job, Path, Progress, Result, named_boards, provenance
 from madn.store.workplace import check_room, check_writable, published
@@ -59,24 +60,41 @@ class ClusterJob:
     def run(self, progress: Progress | None = None) -> ClusterResult | None:
         """Solve, store, put the database in its place, empty the scratch directories; None but for process 0."""
         report = progress or (lambda fraction, text: None)
+        begun = os.path.lexists(os.path.join(str(self.plan.scratch), TASK))
         with ExitStack() as stack:
-            scratch, databases = _agreed(self.processes, lambda: self._open(stack))
+            held: list[Scratch] = []
+            try:
+                scratch, databases = _agreed(self.processes, lambda: self._open(stack, held))
+            except MadnError:
+                if held and not begun:  # nothing is left of what was refused
+                    self._remove(str(self.plan.scratch))
+                raise
             with _ending_all(self.processes):
                 last = self._publish(scratch, databases, report)
         if self.processes.number > 0:
             return None
         return ClusterResult(Result.from_json(last["result"]), last["processes"])
 
-    def _open(self, stack: ExitStack) -> tuple[Scratch, Databases | None]:
+    def _open(self, stack: ExitStack, held: list[Scratch]) -> tuple[Scratch, Databases | None]:
         """This process's scratch directory; process 0 opens the database too, unless it is in its place already."""
         places = {"out": os.path.realpath(self.out), "bits": self.plan.bits, "processes": self.processes.count}
         scratch = stack.enter_context(scratch_directory(self.plan, places, self.again()))
+        held.append(scratch)
         if self.processes.number > 0 or (scratch.finished is not None and published(self.out)):
             return scratch, None
         job = Job(self.plan, self.out, None)
         ((path, encoder),) = job.encoders()
         opened = open_writer(path, encoder, job.task(), command=self.again(), keep=True, threads=self.plan.threads)
         return scratch, Databases(stack.enter_context(opened), None)
+
+    def _remove(self, own: str) -> None:
+        """Remove the scratch directory of this process, with its plan, and that of all if it was not named."""
+        with suppress(OSError):  # it holds what is not ours, or was not made
+            with suppress(FileNotFoundError):
+                os.unlink(os.path.join(own, TASK))
+            os.rmdir(own)
+            if self.chosen:
+                os.rmdir(os.path.dirname(own))
 
     def _publish(self, scratch: Scratch, databases: Databases | None, report: Progress) -> dict[str, Any]:
         """Solve what is not solved yet; put the database in its place, and only then empty the scratch directories."""
@@ -98,7 +116,8 @@ class ClusterJob:
 
     def _solve(self, scratch: Scratch, databases: Databases | None, report: Progress) -> dict[str, Any]:
         """Solve; all processes note what is left to publish."""
-        solver = ClusterSolver(scratch, self.processes, databases, self.needs.rows_bytes)
+        room = self.plan.memory_bytes - BASE_MEMORY
+        solver = ClusterSolver(scratch, self.processes, databases, room)
         solution = solver.solve(report)
         took = {"sent": self.processes.sent, "computing": solver.computed, "waiting": self.processes.waited}
         every = self.processes.everyone({**took, "memory": solver.largest})
@@ -135,9 +154,10 @@ def prepare_cluster(
     plan = _agreed(together, planned)
     _check_alike(together, plan)
     where = together.everyone((platform.node(), os.getpid()))
+    room = [limit for limit in together.everyone(_memory_limit(plan, together)[0]) if limit is not None]
 
     def checked() -> ClusterJob:
-        needs = cluster_plan(plan, together.count)
+        needs = cluster_plan(plan, together.count, min(room, default=None))  # all stream what one has to
         return _checked(ClusterJob(together, plan, needs, os.fspath(out or ""), scratch is None, where))
 
     return _agreed(together, checked)
@@ -197,11 +217,8 @@ def _check_alike(processes: Processes, plan: Plan) -> None:
 def _checked(job: ClusterJob) -> ClusterJob:
     """Raise an error unless this process has room for its part; processes on one computer share it."""
     plan, needs, processes = job.plan, job.needs, job.processes
-    memory = needs.memory_bytes + (needs.rows_bytes if processes.number == 0 else 0)
-    allowed, which = plan.memory_limit, "allowed"
-    if allowed is None:
-        free = available_memory()
-        allowed, which = None if free is None else free // processes.neighbours, "available"
+    memory = max(needs.memory_bytes, needs.rows_bytes if processes.number == 0 else 0)
+    allowed, which = _memory_limit(plan, processes)
     if allowed is not None and memory > allowed:
         advice = "more processes, on more computers, need less each"
         raise ResourceError(f"its part needs {amount(memory)} of memory, and {amount(allowed)} are {which}; {advice}")
@@ -212,7 +229,16 @@ def _checked(job: ClusterJob) -> ClusterJob:
         check_writable(path, whole_task(plan.task(), encoder))
         rooms.append(([job.out], plan.disk_bytes))
     check_room(rooms)
-    return replace(job, plan=replace(plan, memory_bytes=memory, scratch_bytes=needs.scratch_bytes))
+    streamed, scratch = needs.streamed, needs.scratch_bytes
+    return replace(job, plan=replace(plan, memory_bytes=memory, scratch_bytes=scratch, streamed=streamed))
+
+
+def _memory_limit(plan: Plan, processes: Processes) -> tuple[int | None, str]:
+    """The memory that this process may take, if that is known, and whether it was allowed or is there."""
+    if plan.memory_limit is not None:
+        return plan.memory_limit, "allowed"
+    free = available_memory()
+    return None if free is None else free // processes.neighbours, "available"
 
 
 def _agreed(processes: Processes, work: Callable[[], T]) -> T:

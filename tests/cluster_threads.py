@@ -5,6 +5,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -12,10 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import madn.cluster
 from madn.cluster import ClusterResult, prepare_cluster
 from madn.errors import OtherProcessError
 from madn.rules import Rules
+from madn.solver import Plan
+from madn.solver.cluster.plan import ClusterPlan, cluster_plan
 from madn.solver.cluster.processes import Processes
+from madn.solver.footprint import can_stream
+
+
+def stream_all() -> None:
+    """Have every component streamed that can be, whatever memory there is."""
+
+    def streaming(plan: Plan, processes: int, limit: int | None = None) -> ClusterPlan:
+        streamed = frozenset(pair for pair in plan.pairs if can_stream(plan.rules, *pair))
+        return replace(cluster_plan(plan, processes, limit), streamed=streamed)
+
+    vars(madn.cluster)["cluster_plan"] = streaming
 
 
 class Together:

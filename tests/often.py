@@ -1,6 +1,7 @@
 """The command line of madn with a checkpoint after every sweep, narrow panels, and processes that wait for each other.
 
-For tests: small boards are solved before a checkpoint is worth its time, and are not worth many panels.
+For tests: small boards are solved before a checkpoint is worth its time, and are not worth many panels. With the
+argument `--streamed` every panel is streamed that can be.
 """
 
 import sys
@@ -12,4 +13,9 @@ from madn.solver.cluster import convergence, panels, processes, solve
 if __name__ == "__main__":
     convergence.SELDOM, processes.KEPT = 0, 0
     vars(solve)["cut_panels"] = partial(panels.cut_panels, least=100)
+    if "--streamed" in sys.argv:
+        from cluster_threads import stream_all
+
+        sys.argv.remove("--streamed")
+        stream_all()
     sys.exit(run())

@@ -16,16 +16,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cluster_threads import solve_in_threads
+from cluster_threads import solve_in_threads, stream_all
 
 import madn
+import madn.cluster
 from madn.cli import main
-from madn.errors import CorruptBlockError, OutputError, PlanError
+from madn.errors import CorruptBlockError, OutputError, PlanError, ResourceError
 from madn.rules import DIE, Rules
 from madn.solver import make_plan
 from madn.solver.cluster import convergence, panels, solve
 from madn.solver.cluster.checkpoints import Checkpoints
-from madn.solver.cluster.plan import cluster_plan, component_loads, max_processes
+from madn.solver.cluster.footprint import component_loads, max_processes
+from madn.solver.cluster.late import LateFile
+from madn.solver.cluster.plan import cluster_plan
+from madn.solver.cluster.streamed import StreamedPanel
+from madn.solver.plan import BASE_MEMORY
 from madn.solver.sides import Side
 
 HERE = Path(__file__).resolve().parent
@@ -107,17 +112,156 @@ def test_memory_of_each_falls_with_the_number_of_processes() -> None:
     assert needs[3] < needs[0] / 5
     with pytest.raises(PlanError, match="at most 27"):
         cluster_plan(plan, 28)
-    assert sum(load.left for load in component_loads(Rules(4), (0, 0), 1)) == 0
+    assert sum(load.left for load in component_loads(Rules(4), (0, 0), 1, 1)) == 0
 
 
 def test_the_memory_that_is_planned_is_that_which_is_used(tmp_path: Path) -> None:
     rules = Rules(3, 12)
     result = solve_in_threads(3, rules, tmp_path / "db")
-    loads = [load.memory for pair in make_plan(rules).pairs for load in component_loads(rules, pair, 3)]
+    loads = [load.memory for pair in make_plan(rules).pairs for load in component_loads(rules, pair, 3, 1)]
     assert max(process["memory"] for process in result.processes) <= 1.5 * 8 * max(loads) + 100_000
 
 
+# Streamed panels
+
+
+@pytest.fixture
+def streamed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Every panel is streamed that can be; the components that were."""
+    monkeypatch.setattr(madn.cluster, "cluster_plan", cluster_plan)  # is put back in the end
+    stream_all()
+    found: list[tuple[int, int]] = []
+    begin = StreamedPanel.__init__
+
+    def noted(panel: StreamedPanel, rows: Side, columns: Side, *arguments: Any) -> None:
+        found.append((rows.finish, columns.finish))
+        begin(panel, rows, columns, *arguments)
+
+    monkeypatch.setattr(StreamedPanel, "__init__", noted)
+    return found
+
+
+UNLIKE: dict[str, Any] = {"board": "0,10/0"}  # of three pieces and 8 squares: one of them is home
+
+
+@pytest.mark.parametrize(
+    ("rules", "settings", "counts", "pairs"),
+    [
+        (BOARD, {}, (1, 2, 3), {(0, 0)}),
+        (Rules.house(2, 10), {"threads": 2}, (2,), {(0, 0)}),
+        (Rules(3, 8), UNLIKE, (3,), {(0, 4)}),
+        (Rules(3, 8), {"tolerance": 1e-6, "bits": "full", **UNLIKE}, (2,), {(0, 4)}),
+        pytest.param(
+            *(Rules(3, 8), {"tolerance": 1e-6, "bits": "full"}, (4,), {(0, 0), (0, 1), (0, 2), (0, 4)}),
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=lambda value: str(value).replace(" ", "-")[:40],
+)
+def test_streamed_panels_have_the_same_bytes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    streamed: list[tuple[int, int]],
+    rules: Rules,
+    settings: dict[str, Any],
+    counts: tuple[int, ...],
+    pairs: set[tuple[int, int]],
+) -> None:
+    if "bits" in settings:  # in 32 bits, which are rounded when they are stored
+        monkeypatch.setattr("madn.solver.plan.SMALL_GAME", 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(madn.cluster, "cluster_plan", cluster_plan)
+        whole = solve_in_threads(1, rules, tmp_path / "whole", **settings).result
+    assert not streamed
+    for count in counts:
+        result = solve_in_threads(count, rules, tmp_path / str(count), **settings).result
+        assert stored(tmp_path / str(count)) == stored(tmp_path / "whole")
+        assert (result.sweeps_per_component, result.updates) == (whole.sweeps_per_component, whole.updates)
+        assert (result.residual, result.residual_board) == (whole.residual, whole.residual_board)
+    assert set(streamed) == pairs
+    assert not list(tmp_path.glob("*.scratch"))
+
+
+@pytest.mark.parametrize("begun", ["streamed", "whole"])
+def test_a_stopped_solve_goes_on_with_another_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed: list[tuple[int, int]], begun: str
+) -> None:
+    """A checkpoint is the same, whether panels are streamed or not."""
+    with monkeypatch.context() as patch:
+        patch.setattr(madn.cluster, "cluster_plan", cluster_plan)
+        solve_in_threads(1, BOARD, tmp_path / "one")
+        if begun == "whole":
+            stopped(LATE, 3, tmp_path / "three", monkeypatch)
+    if begun == "streamed":
+        stopped(LATE, 3, tmp_path / "three", monkeypatch)
+        assert streamed == [(0, 0)] * 3
+        stopped(5, 3, tmp_path / "three", monkeypatch)  # and goes on streamed
+        assert streamed == [(0, 0)] * 6
+        monkeypatch.setattr(madn.cluster, "cluster_plan", cluster_plan)
+    (state,) = (tmp_path / "three.scratch" / "process-1").glob("*.state")
+    assert state.with_suffix(".captures0").exists()
+    solve_in_threads(3, BOARD, tmp_path / "three")
+    assert stored(tmp_path / "three") == stored(tmp_path / "one")
+    assert len(streamed) == (6 if begun == "streamed" else 3)
+    assert not (tmp_path / "three.scratch").exists()
+
+
+def test_a_damaged_file_of_a_streamed_panel_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, streamed: list[tuple[int, int]]
+) -> None:
+    read = LateFile.read
+
+    def spoilt(file: LateFile, strip: int, source: int) -> Any:
+        if strip == 20:
+            content = bytearray(file.path.read_bytes())
+            file.path.write_bytes(bytes(255 - byte for byte in content))
+        return read(file, strip, source)
+
+    monkeypatch.setattr(LateFile, "read", spoilt)
+    with pytest.raises(CorruptBlockError, match=r"process-0/.*\.late: damaged: checksum of what process 0 has"):
+        solve_in_threads(1, BOARD, tmp_path / "db")
+
+
+def test_panels_are_streamed_as_memory_demands() -> None:
+    plan = make_plan(Rules(4), scratch=".", threads=2)
+    whole = cluster_plan(plan, 10)
+    assert not whole.streamed
+    assert whole.memory_bytes == whole.whole_bytes
+    needs = [cluster_plan(plan, 10, limit << 30) for limit in (20, 8, 6, 1)]
+    assert [sorted(need.streamed) for need in needs[:3]] == [[], [(0, 0)], [(0, 0), (0, 1)]]
+    assert needs[3].streamed == {(0, 0), (0, 1), (0, 2), (0, 4), (0, 8)}
+    assert all(need.memory_bytes <= limit << 30 for need, limit in zip(needs, (20, 8, 6), strict=False))
+    assert needs[3].memory_bytes == needs[3].least_bytes == whole.least_bytes > 1 << 30
+    assert needs[3].scratch_bytes > whole.scratch_bytes
+    five = cluster_plan(make_plan(Rules(5), scratch=".", threads=16), 16, 160 << 30)
+    assert max(five.memory_bytes, five.rows_bytes) <= 160 << 30 < five.whole_bytes / 6
+
+
+@pytest.mark.slow
+def test_a_limit_of_memory_streams_what_does_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules, settings = Rules(3, 16), {"tolerance": 1e-6, "board": "0,18/0"}
+    for name in ("ORDER", "ENCODING"):  # else process 0 needs most when it writes the database
+        monkeypatch.setattr(f"madn.solver.cluster.plan.{name}", 0)
+    needs = cluster_plan(make_plan(rules, scratch=".", threads=1, tolerance=1e-6, board="0,18/0"), 2, 1)
+    with pytest.raises(ResourceError, match=r"its part needs .* of memory, and .* are allowed"):
+        solve_in_threads(2, rules, tmp_path / "db", memory=needs.least_bytes - 1, **settings)
+    assert not list(tmp_path.iterdir())
+    whole, few = (
+        solve_in_threads(2, rules, tmp_path / str(memory), memory=memory, **settings)
+        for memory in (needs.whole_bytes, needs.least_bytes)
+    )
+    assert max(process["memory"] for process in few.processes) <= needs.least_bytes - BASE_MEMORY
+    assert max(process["memory"] for process in whole.processes) <= needs.whole_bytes - BASE_MEMORY
+    assert (
+        sum(process["memory"] for process in few.processes) < sum(process["memory"] for process in whole.processes) / 2
+    )
+    assert stored(tmp_path / str(needs.least_bytes)) == stored(tmp_path / str(needs.whole_bytes))
+
+
 # What an interrupted solve leaves
+
+
+LATE = 83  # checkpoints until the last component of BOARD is in work
 
 
 class StopError(Exception):
@@ -169,6 +313,9 @@ def test_work_in_a_named_directory_is_taken_up_when_asked(tmp_path: Path, monkey
     stopped(20, 2, tmp_path / "db", monkeypatch, **where)
     with pytest.raises(OutputError, match="work that was begun"):
         solve_in_threads(2, BOARD, tmp_path / "db", **where)
+    again = r"with processes 2 instead of 3: `mpiexec -n 2 madn solve .*--scratch \S*work .*--cluster --resume`"
+    with pytest.raises(OutputError, match=again):
+        solve_in_threads(3, BOARD, tmp_path / "db", resume=True, **where)
     solve_in_threads(2, BOARD, tmp_path / "db", resume=True, **where)
     assert list((tmp_path / "work").iterdir()) == []
 
@@ -220,10 +367,10 @@ def one(*arguments: str) -> list[str]:
 
 
 @needs_mpi
-@pytest.mark.parametrize("count", [2, 3])
-def test_the_command_under_mpiexec(tmp_path: Path, count: int) -> None:
+@pytest.mark.parametrize(("count", "more"), [(2, ["--streamed"]), (3, [])])
+def test_the_command_under_mpiexec(tmp_path: Path, count: int, more: list[str]) -> None:
     solve_in_threads(1, BOARD, tmp_path / "one")
-    with started(count, *SMALL, "--out", "db", "--json", cwd=tmp_path) as job:
+    with started(count, *SMALL, *more, "--out", "db", "--json", cwd=tmp_path) as job:
         out, err = job.communicate(timeout=120)
     assert job.returncode == 0, err
     result = json.loads(out)
@@ -251,8 +398,7 @@ def test_the_command_under_mpiexec(tmp_path: Path, count: int) -> None:
             "process 1 of 2 on .* of memory, and 1 MiB are allowed",
         ),
         ([], [], 2, "--out DIR"),
-        (["--policy", "p", "--out", "db"], ["--policy", "p", "--out", "db"], 2, "does not write --policy"),
-        (["--proved", "--out", "db"], ["--proved", "--out", "db"], 2, "without --census and --proved"),
+        (["--sample", "s", "--out", "db"], ["--sample", "s", "--out", "db"], 2, "does not write --sample"),
     ],
 )
 def test_bad_input_is_one_line_of_one_process(
@@ -263,6 +409,23 @@ def test_bad_input_is_one_line_of_one_process(
     assert len(err.strip().splitlines()) == 1
     assert re.search(said, err), err
     assert not (tmp_path / "db").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"policy": "p"}, "does not write --policy"),
+        ({"sample": "s"}, "does not write --sample"),
+        ({"proved": True}, "without --census and --proved"),
+        ({"census": True}, "without --census and --proved"),
+        ({"method": "thesis"}, "by method tiles"),
+    ],
+    ids=str,
+)
+def test_what_a_cluster_does_not_do_is_refused(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(PlanError, match=said):
+        solve_in_threads(2, BOARD, tmp_path / "db", **settings)
+    assert not list(tmp_path.iterdir())
 
 
 @needs_mpi
@@ -365,11 +528,12 @@ def processes() -> list[tuple[int, list[str]]]:
 @needs_mpi
 @pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
-    ("count", "kills"), [(2, 2), pytest.param(3, int(os.environ.get("MADN_KILLS", "6")), marks=pytest.mark.slow)]
+    ("count", "kills", "more"),
+    [(2, 2, ["--streamed"]), pytest.param(3, int(os.environ.get("MADN_KILLS", "6")), [], marks=pytest.mark.slow)],
 )
-def test_killed_at_random_moments(tmp_path: Path, count: int, kills: int) -> None:
+def test_killed_at_random_moments(tmp_path: Path, count: int, kills: int, more: list[str]) -> None:
     solve_in_threads(1, BOARD, tmp_path / "one")
-    for number in range(kill_at_random(count, kills, SMALL, tmp_path, 3.0)):
+    for number in range(kill_at_random(count, kills, [*SMALL, *more], tmp_path, 3.0)):
         assert stored(tmp_path / f"db{number}") == stored(tmp_path / "one")
 
 

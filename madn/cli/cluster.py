@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from madn.cli.output import columns, duration, print_json, size
+from madn.cli.output import columns, duration, plural, print_json, size
 from madn.rules import Rules
 
 if TYPE_CHECKING:
@@ -40,16 +40,18 @@ def plan_cluster(rules: Rules, ranks: int, bandwidth: float, as_json: bool, **se
 
     settings.pop("scratch", None)
     plan = planned_alone(rules, **settings)
-    needs = cluster_plan(plan, ranks)
+    free = available_memory() if plan.memory_limit is None else plan.memory_limit
+    needs = cluster_plan(plan, ranks, free)
     speed = measured(plan.threads)
     time = cluster_seconds(plan, needs, speed, bandwidth / 8)
-    free = available_memory() if plan.memory_limit is None else plan.memory_limit
-    fits = free is None or needs.memory_bytes + needs.rows_bytes <= free
+    needed = max(needs.memory_bytes, needs.rows_bytes)
+    fits = free is None or needed <= free
     pointless = time.pointless and (free is None or plan.memory_bytes <= free)
     if as_json:
         facts = {"pieces": rules.pieces, "squares": rules.squares, "rules": asdict(rules)}
         facts |= {"positions": plan.positions, "components": plan.components, "for": plan.board}
         facts |= {"bandwidth": bandwidth, "threads": plan.threads, **asdict(needs), "disk_bytes": plan.disk_bytes}
+        facts["streamed"] = len(needs.streamed)
         facts |= {"seconds": time.total, "time": asdict(time), "fits": fits, "pointless": pointless}
         print_json({**facts, "busy_processors": speed.others})
         return
@@ -57,8 +59,8 @@ def plan_cluster(rules: Rules, ranks: int, bandwidth: float, as_json: bool, **se
         ("game", str(rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),
         ("processes", f"{ranks:,}, each with the threads of this computer, {plan.threads}"),
-        ("memory", f"{size(needs.memory_bytes)} each; process 0 {size(needs.rows_bytes)} more, to write the database"),
-        ("scratch", f"at most {size(needs.scratch_bytes)} each"),
+        ("memory", _memory(needs)),
+        ("scratch", f"at most {size(needs.scratch_bytes)} each{_passed(needs)}"),
         ("disk", f"about {size(plan.disk_bytes)}, at process 0"),
         *_network_rows(needs, bandwidth),
         ("time", f"about {duration(time.total)}: {_parts(time)}"),
@@ -79,6 +81,25 @@ def _network_rows(needs: "ClusterPlan", bandwidth: float) -> list[tuple[str, str
     ]
 
 
+def _memory(needs: "ClusterPlan") -> str:
+    """What each process takes, as planned, and what it would take with other components streamed."""
+    planned = f"{size(needs.memory_bytes)} each"
+    if needs.streamed:
+        planned += (
+            f", {plural(len(needs.streamed), 'component')} streamed; {size(needs.whole_bytes)} with none streamed"
+        )
+    elif needs.least_bytes < needs.whole_bytes:
+        planned += f", {size(needs.least_bytes)} with streamed components"
+    if needs.rows_bytes > needs.memory_bytes:
+        planned += f"; process 0 {size(needs.rows_bytes)}, to write the database"
+    return planned
+
+
+def _passed(needs: "ClusterPlan") -> str:
+    """What a streamed component writes and reads in a sweep: the time of that is not estimated."""
+    return f"; {size(needs.passed_bytes)} pass through it in a sweep of the largest" if needs.passed_bytes else ""
+
+
 def _parts(time: "ClusterTime") -> str:
     parts = f"{duration(time.computing)} of computing, {duration(time.network)} of network meanwhile"
     return f"{parts}, {duration(time.storing)} to write the database"
@@ -88,8 +109,12 @@ def _verdict(needs: "ClusterPlan", time: "ClusterTime", free: int | None, fits: 
     """Whether it can be done like that, and whether it is worth it, in a few words."""
     if pointless:
         return f"pointless: this computer alone takes about {duration(time.alone)}"
-    needed = size(needs.memory_bytes + needs.rows_bytes)
-    room = "" if free is None or fits else f"computers with {needed} of memory are needed, this one has {size(free)}; "
+    needed = max(needs.memory_bytes, needs.rows_bytes)
+    room = (
+        ""
+        if free is None or fits
+        else f"computers with {size(needed)} of memory are needed, this one has {size(free)}; "
+    )
     if needs.processes > 1 and time.network > time.computing:
         return f"{room}the network is slower than the processors: more bandwidth helps, more processes do not"
     return (

@@ -24,7 +24,15 @@ class Sweeper:
     def set_column_exits(self, column_exits: Iterable[tuple[NDArray[Any], NDArray[Any]]], first_row: int) -> None: ...
     def restore(self, strip: int) -> None: ...
     def place_captures(
-        self, strip: int, first: int, end: int, left: NDArray[Any], right: NDArray[Any], threads: int
+        self,
+        strip: int,
+        first: int,
+        end: int,
+        left: NDArray[Any],
+        right: NDArray[Any],
+        threads: int,
+        slots: bool = True,
+        pairs: bool = True,
     ) -> None: ...
     def edge_sizes(self, first: int, end: int) -> tuple[int, int]: ...
     def run(

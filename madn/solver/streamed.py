@@ -34,7 +34,7 @@ from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
 from madn.solver.strips import LEFT, RIGHT, StripFile, Tiling, slot_starts
-from madn.solver.tables import LANES, SweepTables, exits_of_a_six, options_of_a_six
+from madn.solver.tables import LANES, Panel, SweepTables, exits_of_a_six, options_of_a_six
 
 Job = tuple[Any, ...]  # a function, and what it is called with
 
@@ -43,13 +43,16 @@ class RowWindow:
     """The values that the row player's moves into one further finish zone lead to, as far as a strip can reach.
 
     The file has that zone's states as rows: those with a few pips less than the strip are needed, other ones after a 6
-    (matrix L) than otherwise (R). So each matrix has a window of its own, of the strip's class and later columns.
+    (matrix L) than otherwise (R). So each matrix has a window of its own, of the columns that the strip has: all, or
+    those of a panel, and in a mirrored component those of its class and later ones.
     """
 
-    def __init__(self, file: StripFile, rows: Side, whole: bool = False) -> None:
-        """With `whole` all columns are brought in, not only those from the strip's class on."""
-        self.file, self.tiling, self.whole = file, file.tiling, whole
+    def __init__(self, file: StripFile, rows: Side, panel: Panel | None = None, whole: bool = False) -> None:
+        """With `whole` all columns are brought in, also of like sides."""
+        self.file, self.tiling = file, file.tiling
         zone, columns = self.tiling.rows, self.tiling.columns
+        self.panel = panel or Panel(0, self.tiling.classes)
+        self.mirrored = rows.finish == columns.finish and not whole
         there = rows.moves.kind == 1 + rows.moves.exits.index(zone.finish)
         pips = np.repeat(rows.pips, np.diff(rows.moves.first[::DIE]))
         less = np.where(there, pips - zone.pips[np.where(there, rows.moves.row, 0)], 0)
@@ -57,9 +60,10 @@ class RowWindow:
         self.halves = []  # (LEFT or RIGHT, how many pips less the nearest class has, where rows begin, values)
         for half, leads in ((LEFT, there & sixes), (RIGHT, there & ~sixes)):
             nearest, furthest = (int(less[leads].min()), int(less[leads].max())) if leads.any() else (1, 0)
-            reader = np.minimum(np.arange(self.tiling.strips) + nearest, self.tiling.classes) * (not whole)
+            reader = np.arange(self.tiling.strips) + nearest if self.mirrored else np.zeros(self.tiling.strips, int)
+            first = columns.class_start[reader.clip(*self.panel)]
             slots = furthest - nearest + 1
-            start, room = slot_starts(zone, columns, columns.class_start[reader], max(slots, 1))
+            start, room = slot_starts(zone, columns, first, max(slots, 1), int(columns.class_start[self.panel.end]))
             values = np.zeros(slots * room + LANES, file.dtype)
             self.halves.append((half, nearest, start, values))
 
@@ -73,18 +77,22 @@ class RowWindow:
         """L and R."""
         return self.halves[0][3], self.halves[1][3]
 
+    def _first(self, strip: int) -> int:
+        """The first class of columns that a strip has."""
+        return max(strip if self.mirrored else 0, self.panel.first)
+
     def announce(self, strip: int) -> None:
         """Say that a strip will be loaded soon."""
         for half, nearest, _, _ in self.halves:
             if 0 <= strip - nearest < self.tiling.strips:
-                self.file.announce(strip - nearest, range(0 if self.whole else strip, self.tiling.classes), half)
+                self.file.announce(strip - nearest, range(self._first(strip), self.panel.end), half)
 
     def loading(self, strip: int) -> Iterator[Job]:
         """The work of bringing in what the strip needs beyond what the strip before it needed."""
         for half, nearest, start, values in self.halves:
             number = strip - nearest
             if 0 <= number < self.tiling.strips and len(values) > LANES:
-                for classes in self.file.parts(number, 0 if self.whole else strip):
+                for classes in self.file.parts(number, self._first(strip), self.panel.end):
                     yield self._load, number, half, classes, start, values
 
     def _load(self, number: int, half: int, classes: range, start: NDArray[np.int64], values: Values) -> None:
@@ -95,29 +103,34 @@ class ColumnWindow:
     """The values that the column player's moves into one further finish zone lead to, for the rows of one strip.
 
     The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
-    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less. Where
-    no 6 leads, only values with the other side to move are needed: the others are not read.
+    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less; so do
+    those of a panel. Where no 6 leads, only values with the other side to move are needed: the others are not read.
     """
 
-    def __init__(self, file: StripFile, mirrored: bool, sixes: bool) -> None:
+    def __init__(self, file: StripFile, mirrored: bool, sixes: bool, panel: Panel | None = None) -> None:
         self.file, self.tiling, self.mirrored, self.sixes = file, file.tiling, mirrored, sixes
+        first, end = panel or (0, self.tiling.strips)
+        self.reach = range(max(0, first - DIE), min(end, self.tiling.strips))  # classes that all columns lead to
         self.widths = np.diff(self.tiling.columns.class_start).astype(np.int64)  # the rows of each strip
         classes = range(self.tiling.classes)
-        room = max(int(self.widths[strip]) * (self.tiling.rows.size - self._first(strip)) for strip in classes)
+        room = max(int(self.widths[strip]) * max(1, len(self._states(strip))) for strip in classes)
         right = np.zeros(room + LANES, file.dtype)
         self.matrices = (np.zeros_like(right) if sixes else right, right)
 
-    def _first(self, strip: int) -> int:
-        """The first state that moves of a strip lead to."""
-        return int(self.tiling.rows.class_start[self._strips(strip).start])
+    def _states(self, strip: int) -> range:
+        """The states that moves of a strip lead to."""
+        strips, starts = self._strips(strip), self.tiling.rows.class_start
+        return range(int(starts[strips.start]), int(starts[strips.stop]))
 
     def _strips(self, strip: int) -> range:
-        return range(min(max(0, strip - DIE), self.tiling.strips) if self.mirrored else 0, self.tiling.strips)
+        first = max(self.reach.start, strip - DIE) if self.mirrored else self.reach.start
+        return range(min(first, self.reach.stop), self.reach.stop)
 
     def start(self, strip: int) -> NDArray[np.int64]:
-        """Where the values of each state begin, for a strip; of those before the first any place will do."""
-        begin = (np.arange(self.tiling.rows.size, dtype=np.int64) - self._first(strip)) * self.widths[strip]
-        places: NDArray[np.int64] = begin.clip(0)
+        """Where the values of each state begin, for a strip; of those that it does not lead to any place will do."""
+        states = self._states(strip)
+        places = np.zeros(self.tiling.rows.size, np.int64)
+        places[states.start : states.stop] = np.arange(len(states)) * self.widths[strip]
         return places
 
     def announce(self, strip: int) -> None:
@@ -145,9 +158,17 @@ class ColumnWindow:
 class ColumnWindows:
     """A window for every finish zone that the column player can move to."""
 
-    def __init__(self, rows: Side, columns: Side, files: Mapping[int, StripFile], whole: bool = False) -> None:
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        files: Mapping[int, StripFile],
+        panel: Panel | None = None,
+        whole: bool = False,
+    ) -> None:
+        """With `whole` every row has all columns, also of like sides."""
         sixes, mirrored = exits_of_a_six(columns), rows.finish == columns.finish and not whole
-        self.windows = [ColumnWindow(files[zone], mirrored, zone in sixes) for zone in columns.moves.exits]
+        self.windows = [ColumnWindow(files[zone], mirrored, zone in sixes, panel) for zone in columns.moves.exits]
 
     @property
     def matrices(self) -> list[tuple[Values, Values]]:

@@ -28,10 +28,22 @@ Starts = tuple[NDArray[np.int64], NDArray[np.int64]]  # where each row begins in
 class Tiling:
     """Where each tile of a component is in its file, in bytes; `_packing` says what a tile holds."""
 
-    def __init__(self, rows: Side, columns: Side, dtype: Any, threads: int, like: "Tiling | None" = None) -> None:
-        """`like` is another one of the same sides: what it has counted is not counted again."""
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        dtype: Any,
+        threads: int,
+        like: "Tiling | None" = None,
+        *,
+        whole: bool = False,
+    ) -> None:
+        """`like` is another one of the same sides: what it has counted is not counted again.
+
+        A `whole` one has every column of every row, also where both sides are alike.
+        """
         self.rows, self.columns, self.dtype = rows, columns, np.dtype(dtype)
-        self.mirrored = rows.finish == columns.finish
+        self.mirrored = rows.finish == columns.finish and not whole
         self.tiles: _packing.Tiles = (
             like.tiles
             if like is not None
@@ -168,12 +180,12 @@ class StripFile:
                 tile = f"tile {part // 2} of strip {strip}"
                 raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
-    def parts(self, strip: int, first: int = 0) -> list[range]:
-        """The classes of columns of a strip, all or from one on, in runs of a few megabytes: as read or written."""
+    def parts(self, strip: int, first: int = 0, end: int | None = None) -> list[range]:
+        """The classes of columns of a strip, all or some, in runs of a few megabytes: as read or written."""
         edges, out = self._edges[strip], []
-        first = max(first, self.tiling.first_class(strip))
-        for j in range(first, self.tiling.classes):
-            if j + 1 == self.tiling.classes or edges[2 * j + 2] - edges[2 * first] >= PART:
+        first, end = max(first, self.tiling.first_class(strip)), self.tiling.classes if end is None else end
+        for j in range(first, end):
+            if j + 1 == end or edges[2 * j + 2] - edges[2 * first] >= PART:
                 out.append(range(first, j + 1))
                 first = j + 1
         return out
@@ -225,12 +237,15 @@ def transfer(call: Any, handle: int, view: memoryview, place: int, path: Path) -
         done += step
 
 
-def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> tuple[NDArray[np.int64], int]:
+def slot_starts(
+    rows: Side, columns: Side, first: NDArray[Any], slots: int, end: int | None = None
+) -> tuple[NDArray[np.int64], int]:
     """Where each row begins if strips take turns in some slots, and how many values a slot has.
 
-    Strip i is in slot i % slots, with the columns from first[i] on; `start[a] + b` is the place of column b of row a.
+    Strip i is in slot i % slots, with the columns from first[i] on, all or those before `end`; `start[a] + b` is the
+    place of column b of row a.
     """
-    widths = columns.size - first.astype(np.int64)
+    widths = (columns.size if end is None else end) - first.astype(np.int64)
     room = int((np.diff(rows.class_start) * widths).max())
     strip = rows.pips.astype(np.int64)
     number = np.arange(rows.size) - rows.class_start[strip]  # in its strip

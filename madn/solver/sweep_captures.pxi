@@ -219,21 +219,21 @@ cdef void note_boxed(const Tables* t, const Chunk* chunk, int g, int c0, const v
     found.after_capture = max(found.after_capture, <double>most)
 
 
-cdef void place_row(const Tables* t, int strip, int a, int first, int end, const value_t* left, const value_t* right,
-                    value_t* L, value_t* R) noexcept nogil:
+cdef void place_slots(const Tables* t, int strip, int a, int first, int end, const value_t* left, const value_t* right,
+                      value_t* L, value_t* R) noexcept nogil:
     """Fill the slots of row a whose captures lead to the columns boxed_state[first..end-1], which have these values.
 
-    In a mirrored component they are also what the column player's captures lead to, exchanged.
+    Columns of these that are kept here get their values back, which a strip that was not in memory has lost.
     """
     cdef int i, h, b, square, lowest = t.first_column
-    cdef bint kept = t.mirrored and t.first_column <= a < t.end_column
-    cdef int own = group_of(t, a, t.groups - 1) if kept else 0
     cdef uint64_t rest
-    cdef value_t* pair
     if t.mirrored:
         lowest = max(lowest, t.col_class[strip])
     for i in range(first, end):
         h = t.boxed_state[i]
+        if lowest <= h < t.end_column and not t.row_facing[a] & t.col_masks[h]:
+            L[t.start_l[a] + h] = left[i - first]
+            R[t.start_r[a] + h] = right[i - first]
         rest = t.row_facing[a] & ~t.col_masks[h]
         while rest:
             square = madn_lowest(rest)
@@ -242,7 +242,18 @@ cdef void place_row(const Tables* t, int strip, int a, int first, int end, const
             if lowest <= b < t.end_column:
                 L[t.start_l[a] + b] = left[i - first]
                 R[t.start_r[a] + b] = right[i - first]
-        if kept and h >= t.col_class[strip + 1] and strip >= t.capture_class[i]:
+
+
+cdef void place_pairs(const Tables* t, int strip, int a, int first, int end, const value_t* left,
+                      const value_t* right) noexcept nogil:
+    """In a mirrored component the same values, exchanged, are what the column player's captures lead to."""
+    cdef int i, own
+    cdef value_t* pair
+    if not (t.mirrored and t.first_column <= a < t.end_column):
+        return
+    own = group_of(t, a, t.groups - 1)
+    for i in range(first, end):
+        if t.boxed_state[i] >= t.col_class[strip + 1] and strip >= t.capture_class[i]:
             pair = <value_t*>t.after_capture + pairs_of(t, i, own) + 2 * <int64_t>a
             pair[0] = left[i - first]
             pair[1] = right[i - first]

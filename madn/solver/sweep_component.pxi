@@ -106,10 +106,12 @@ cdef class Sweeper:
         else:
             restore_strip[int32_t](self, strip, self.L, self.R)
 
-    def place_captures(self, int strip, int first, int end, left, right, int threads):
+    def place_captures(self, int strip, int first, int end, left, right, int threads, bint slots=True,
+                       bint pairs=True):
         """Let the captures of the rows of a strip lead to new values of the boxed columns number first..end-1.
 
-        `left` and `right` have their values, row after row, with the row player and the column player to move.
+        `left` and `right` have their values, row after row, with the row player and the column player to move. `slots`
+        are those of the row player's captures, which must be in memory; `pairs` are what the column player's lead to.
         """
         cdef Tables* t = &self.t
         self.check_late(strip, strip + 1)
@@ -123,9 +125,9 @@ cdef class Sweeper:
         if len(left) == 0:
             return
         if self.wide:
-            place_strip[double](self, strip, first, end, left, right, self.L, self.R, threads)
+            place_strip[double](self, strip, first, end, left, right, self.L, self.R, threads, slots, pairs)
         else:
-            place_strip[int32_t](self, strip, first, end, left, right, self.L, self.R, threads)
+            place_strip[int32_t](self, strip, first, end, left, right, self.L, self.R, threads, slots, pairs)
 
     cdef int check_late(self, int first, int end) except -1:
         """Raise ValueError unless strips first..end-1 are kept here, of a component that is cut into panels."""
@@ -282,12 +284,16 @@ cdef restore_strip(Sweeper c, int strip, value_t[::1] L, value_t[::1] R):
 
 
 cdef place_strip(Sweeper c, int strip, int first, int end, const value_t[::1] left, const value_t[::1] right,
-                 value_t[::1] L, value_t[::1] R, int threads):
+                 value_t[::1] L, value_t[::1] R, int threads, bint slots, bint pairs):
     cdef Tables* t = &c.t
     cdef int a, row = t.row_class[strip]
+    cdef int64_t at, width = end - first
     for a in prange(row, t.row_class[strip + 1], nogil=True, num_threads=threads, schedule="static"):
-        place_row(t, strip, a, first, end, &left[<int64_t>(a - row) * (end - first)],
-                  &right[<int64_t>(a - row) * (end - first)], &L[0], &R[0])
+        at = (a - row) * width
+        if slots:
+            place_slots(t, strip, a, first, end, &left[at], &right[at], &L[0], &R[0])
+        if pairs:
+            place_pairs(t, strip, a, first, end, &left[at], &right[at])
 
 
 def parts_in_order(counts, int workers, int together):

@@ -6,7 +6,7 @@ stays until all have noted the new one: so there is always one that all have.
 
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,16 +29,17 @@ class Checkpoints:
         self.noted: list[dict[str, Any]] = figures["checkpoints"] if figures is not None else []
         self.panels: list[list[int]] | None = figures["panels"] if figures is not None else None
 
-    def write(self, progress: Mapping[str, Any], arrays: Sequence[Values], panels: Sequence[Sequence[int]]) -> None:
+    def write(self, progress: Mapping[str, Any], arrays: Iterable[Values], panels: Sequence[Sequence[int]]) -> None:
         """Write a checkpoint; it counts when this returns."""
         number = (self.noted[-1]["file"] + 1) % 2 if self.noted else 0
         path = self.files[number]
+        sums = []
         with writing_to(path), open(path, "wb") as file:
             for values in arrays:
                 file.write(values.data)
+                sums.append([len(values), zlib.crc32(values.data)])
             file.flush()
             os.fsync(file.fileno())
-        sums = [[len(values), zlib.crc32(values.data)] for values in arrays]
         self.processes.everyone(None)
         self.noted = [*self.noted[-1:], {"file": number, "progress": dict(progress), "sums": sums}]
         known = {"checkpoints": self.noted, "panels": [list(panel) for panel in panels]}
@@ -51,22 +52,18 @@ class Checkpoints:
         self.noted = [noted for noted in self.noted if noted["progress"]["sweeps"] <= max(common, default=-1)]
         return self.noted[-1] if common else None
 
-    def read(self, noted: Mapping[str, Any], dtype: Any) -> list[Values]:
-        """The arrays of a checkpoint."""
-        path, out = self.files[noted["file"]], []
-        try:
-            whole = np.fromfile(path, dtype)
-        except FileNotFoundError:
-            raise damaged(path, "missing") from None
-        at = 0
-        for size, expected in noted["sums"]:
-            values = whole[at : at + size]
-            found = zlib.crc32(values.data)
-            if len(values) != size or found != expected:
-                raise damaged(path, f"checksum expected {expected:08x}, found {found:08x}")
-            out.append(values)
-            at += size
-        return out
+    def read(self, noted: Mapping[str, Any], dtype: Any) -> Iterator[Values]:
+        """The arrays of a checkpoint, one after the other."""
+        path = self.files[noted["file"]]
+        if not path.exists():
+            raise damaged(path, "missing")
+        with open(path, "rb") as file:
+            for size, expected in noted["sums"]:
+                values = np.fromfile(file, dtype, size)
+                found = zlib.crc32(values.data)
+                if len(values) != size or found != expected:
+                    raise damaged(path, f"checksum expected {expected:08x}, found {found:08x}")
+                yield values
 
     def remove(self) -> None:
         """Remove everything: the component is solved."""

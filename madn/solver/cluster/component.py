@@ -11,9 +11,11 @@ there when those are computed.
 """
 
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,18 +23,20 @@ from numpy.typing import NDArray
 
 from madn.rules import DIE
 from madn.solver import _packing, kernels
+from madn.solver._sweep import Sweeper
 from madn.solver.cluster.processes import CAPTURES, EDGES, Processes
 from madn.solver.components import Matrices
 from madn.solver.numbers import Representation, Values
 from madn.solver.sides import Side
 from madn.solver.solution import Extreme, Found
+from madn.solver.strips import Starts, StripFile, Tiling
 from madn.solver.tables import LANES, Panel, SweepTables, column_groups, first_captured
 
 STAGE = 1 << 18  # pairs of states a process, at the least, between two exchanges: about a millisecond
 
 
-class PanelComponent:
-    """The panel of this process: `panels[processes.number]`."""
+class PanelComponent(ABC):
+    """The panel of this process: `panels[processes.number]`. What kind it is says where its values are."""
 
     def __init__(
         self,
@@ -41,8 +45,6 @@ class PanelComponent:
         representation: Representation,
         panels: Sequence[Panel],
         processes: Processes,
-        row_exits: Sequence[Matrices],
-        column_exits: Sequence[Matrices],
         threads: int,
     ) -> None:
         self.rows, self.columns, self.representation, self.threads = rows, columns, representation, threads
@@ -50,71 +52,89 @@ class PanelComponent:
         self.panel = panel = panels[processes.number]
         self.mirrored = rows.finish == columns.finish
         self.strips = panel.end if self.mirrored else len(rows.class_start) - 1  # those that have columns here
-        self.stages = stages(rows, columns, len(panels))
+        self.stages = self.cut_stages()
         self.begin, self.end = (int(columns.class_start[j]) for j in panel)
-        own = columns.class_start[rows.pips] if self.mirrored else np.zeros(rows.size, np.int32)
-        first = np.clip(own, self.begin, self.end).astype(np.int64)  # the first column that is kept of each row
-        ends = np.cumsum(self.end - first)
-        self.start = ends - self.end
-        self.L, self.R = (representation.zeros(int(ends[-1]) + LANES) for _ in range(2))
-        starts = (self.start, self.start)
-        self.tables = SweepTables.of(
-            rows,
-            columns,
-            starts,
-            [(m.start, m.start) for m in row_exits],
-            [m.start for m in column_exits],
-            refill=False,
-            captures=capture_places(rows, columns, panel),
-            panel=panel,
-        )
-        self.sweeper = kernels.SWEEPERS[kernels.build](
-            self.tables, self.L, self.R, [(m.L, m.R) for m in row_exits], [(m.L, m.R) for m in column_exits]
-        )
+        self.start: Starts
+        self.L: Values
+        self.R: Values
+        self.tables: SweepTables
+        self.sweeper: Sweeper
         self.computed, self.work = 0.0, 0  # seconds, and the updates in them
         lap, boxed = rows.rules.squares, columns.class_start
         self._left = [n for n in range(processes.number) if panels[n].end - 1 + lap >= panel.first]
         self._right = [n for n in range(processes.number + 1, len(panels)) if panel.end - 1 + lap >= panels[n].first]
         self._boxed = np.searchsorted(columns.boxed, boxed)  # by class: where it begins among the boxed columns
+        # The boxed columns, by their numbers, whose values come from each process, and its own.
+        self.boxed = {number: self._boxed_of(number, processes.number) for number in self._right}
+        self.boxed[processes.number] = self._boxed_of(processes.number, None)
+        self.keep = False
+
+    def prepare(
+        self,
+        row_exits: Sequence[tuple[Starts, tuple[Values, Values]]],
+        column_exits: Sequence[tuple[NDArray[np.int64], tuple[Values, Values]]],
+    ) -> None:
+        """Make the kernel, once there are L, R and `start`; of exits come where rows begin, and their matrices."""
+        row_starts, column_starts = [start for start, _ in row_exits], [start for start, _ in column_exits]
+        captures = capture_places(self.rows, self.columns, self.panel)
+        sides = self.rows, self.columns, self.start
+        self.tables = SweepTables.of(
+            *sides, row_starts, column_starts, refill=False, captures=captures, panel=self.panel
+        )
+        row_matrices, column_matrices = [pair for _, pair in row_exits], [pair for _, pair in column_exits]
+        self.sweeper = kernels.SWEEPERS[kernels.build](self.tables, self.L, self.R, row_matrices, column_matrices)
+
+    @abstractmethod
+    def cut_stages(self) -> list[range]:
+        """The strips of each stage, the same for all processes."""
+
+    @abstractmethod
+    def store(self, path: Path, tiling: Tiling) -> str:
+        """Have the panel in a file; returns its checksums as text."""
+
+    def close(self) -> None:  # noqa: B027  (nothing to do in memory)
+        """Let go of files."""
 
     @property
     def nbytes(self) -> int:
-        """The memory that its values take."""
+        """The memory that its values take, without those of exits."""
         return int(self.L.nbytes + self.R.nbytes + self.sweeper.after_capture.nbytes)
 
-    def sweep(self, compute: bool = True) -> Iterator[tuple[float, float, int]]:
+    def sweep(self, compute: bool = True, keep: bool = False) -> Iterator[tuple[float, float, int]]:
         """Compute every value once; yields the part done, the largest change of what captures lead to, and updates.
 
-        Without computing, captures come to lead to what is there.
+        Values need to be there afterwards only if they are to be kept. Without computing, captures come to lead to what
+        is there.
         """
+        self.keep, processes = keep, self.processes
         waiting = [_Inbox(self, source) for source in self._right]
         own: deque[int] = deque()  # stages whose captures of this process are not placed yet
         for stage, strips in enumerate(self.stages):
-            change, updates = self._run(strips, examine=False) if compute else (0.0, 0)
+            change, updates = self.run(strips, examine=False) if compute else (0.0, 0)
             for to in self._left:
-                boxed = self._boxed_of(self.processes.number, to)
-                self.processes.send(to, CAPTURES, self._captures(self._wanted(strips, to), boxed))
+                boxed = self._boxed_of(processes.number, to)
+                processes.send(to, CAPTURES, self._captures(self._wanted(strips, to), boxed))
             own.append(stage)
             done = stage + 1 == len(self.stages)
-            while own and (done or self._passed(own[0], strips.stop)):
+            while own and (done or self.passed(own[0], strips.stop)):
                 self._place_own(own.popleft())
             for inbox in waiting:
-                inbox.place(self._passed, strips.stop, done)
+                inbox.place(self.passed, strips.stop, done)
             yield (stage + 1) / len(self.stages), change, updates
-        self.processes.finish_sending()
+        processes.finish_sending()
 
     def examine(self) -> Found | None:
         """What the kernel finds in this panel: six times the residual, the least and the largest value."""
         found: Found | None = None
         for strips in self.stages:
-            extremes = self._run(strips, examine=True)
+            extremes = self.run(strips, examine=True)
             if len(extremes) == 3:
                 new = Found(*(Extreme(*extreme) for extreme in extremes))
                 found = found.merged(new) if found else new
         self.processes.finish_sending()
         return found
 
-    def _run(self, strips: range, examine: bool) -> tuple[Any, ...]:
+    def run(self, strips: range, examine: bool) -> tuple[Any, ...]:
         """Pass over the strips of a stage that have columns here: from the edge of the process before to the next."""
         here = range(strips.start, min(strips.stop, self.strips))
         if not here:
@@ -141,31 +161,24 @@ class PanelComponent:
         for values in (self.L, self.R, self.sweeper.after_capture):
             _packing.round_values(values, self.threads)
 
-    def checkpoint(self) -> list[Values]:
-        """What the next sweep starts from: what captures lead to, of either player."""
-        every = range(self.strips)
-        return [self.sweeper.after_capture, self._captures(every, self._boxed_of(self.processes.number, None))]
-
-    def take_up(self, written: Sequence[Values]) -> None:
-        """Go on from a checkpoint."""
-        after_capture, captures = written
-        at = 0
-        boxed = self._boxed_of(self.processes.number, None)
+    def checkpoint(self) -> Iterator[Values]:
+        """What the next sweep starts from: what captures lead to; those of the row player follow strip by strip."""
+        yield self.sweeper.after_capture
         for strip in range(self.strips):
-            kept = self._kept(strip, boxed)
-            columns = self.columns.boxed[kept.start : kept.stop]
-            for matrix in (self.L, self.R):
-                view = self._strip(matrix, strip)
-                size = len(view) * len(kept)
-                view[:, columns - self._first_of(strip)] = captures[at : at + size].reshape(len(view), len(kept))
-                at += size
+            yield self._captures(range(strip, strip + 1), self.boxed[self.processes.number])
+
+    def take_up(self, written: Iterator[Values]) -> None:
+        """Go on from a checkpoint."""
+        after_capture, self.keep = next(written), False
+        for strip, values in zip(range(self.strips), written, strict=True):
+            self.place(strip, self.processes.number, values)
         for _ in self.sweep(compute=False):
             pass
         self.sweeper.after_capture[:] = after_capture
 
     # What is exchanged
 
-    def _passed(self, stage: int, computed: int) -> bool:
+    def passed(self, stage: int, computed: int) -> bool:
         """Whether nothing reads the slots of a stage again in this sweep once the strips before `computed` are done."""
         return min(self.stages[stage].stop + DIE, self.strips) <= computed
 
@@ -180,7 +193,7 @@ class PanelComponent:
         end = panel.end if to is None else min(panel.end, self.panels[to].end + self.rows.rules.squares)
         return range(int(self._boxed[panel.first]), int(self._boxed[end]))
 
-    def _kept(self, strip: int, boxed: range) -> range:
+    def kept(self, strip: int, boxed: range) -> range:
         """Those boxed columns that a strip has."""
         earliest = int(self._boxed[strip]) if self.mirrored else 0
         return range(max(boxed.start, earliest), max(boxed.stop, earliest))
@@ -189,45 +202,57 @@ class PanelComponent:
         """The first column that is kept of a strip."""
         return min(self.end, max(self.begin, int(self.columns.class_start[strip]))) if self.mirrored else self.begin
 
-    def _rows_of(self, strip: int) -> int:
+    def rows_of(self, strip: int) -> int:
+        """How many rows a strip has."""
         return int(self.rows.class_start[strip + 1] - self.rows.class_start[strip])
 
-    def _strip(self, matrix: Values, strip: int) -> Values:
+    def _strip(self, matrix: Values, start: NDArray[np.int64], strip: int) -> Values:
         """The rows of a strip, from its first column on."""
-        row, count, first = int(self.rows.class_start[strip]), self._rows_of(strip), self._first_of(strip)
+        row, count, first = int(self.rows.class_start[strip]), self.rows_of(strip), self._first_of(strip)
         if count == 0:
             return matrix[:0].reshape(0, self.end - first)
-        begin = int(self.start[row]) + first
+        begin = int(start[row]) + first
         return matrix[begin : begin + count * (self.end - first)].reshape(count, self.end - first)
 
     def _captures(self, strips: range, boxed: range) -> Values:
         """The values of boxed columns for the rows of some strips: strip by strip, L and R."""
         parts: list[Values] = [self.L[:0]]
         for strip in strips:
-            parts += [part.ravel() for part in self._boxed_values(strip, self._kept(strip, boxed))]
+            parts += [part.ravel() for part in self.boxed_values(strip, self.kept(strip, boxed))]
         return np.concatenate(parts)
 
-    def _boxed_values(self, strip: int, kept: range) -> list[Values]:
+    def boxed_values(self, strip: int, kept: range) -> list[Values]:
+        """The values of boxed columns for the rows of a strip, in L and in R."""
         columns = self.columns.boxed[kept.start : kept.stop] - self._first_of(strip)
-        return [np.take(self._strip(matrix, strip), columns, axis=1) for matrix in (self.L, self.R)]
+        matrices = zip((self.L, self.R), self.start, strict=True)
+        return [np.take(self._strip(matrix, start, strip), columns, axis=1) for matrix, start in matrices]
 
     def _place_own(self, stage: int) -> None:
         """Let captures lead to what this process has computed."""
-        boxed = self._boxed_of(self.processes.number, None)
-        for strip in range(self.stages[stage].start, min(self.stages[stage].stop, self.strips)):
-            kept = self._kept(strip, boxed)
-            left, right = (part.ravel() for part in self._boxed_values(strip, kept))
-            self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads)
+        number = self.processes.number
+        for strip in self._here(stage):
+            self.place(strip, number, self._captures(range(strip, strip + 1), self.boxed[number]))
 
-    def place(self, stage: int, boxed: range, values: Values) -> None:
+    def place_stage(self, stage: int, source: int, values: Values) -> None:
         """Let captures lead to what another process has computed."""
         at = 0
-        for strip in range(self.stages[stage].start, min(self.stages[stage].stop, self.strips)):
-            kept = self._kept(strip, boxed)
-            size = self._rows_of(strip) * len(kept)
-            left, right = values[at : at + size], values[at + size : at + 2 * size]
-            self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads)
-            at += 2 * size
+        for strip in self._here(stage):
+            size = 2 * self.rows_of(strip) * len(self.kept(strip, self.boxed[source]))
+            self.place(strip, source, values[at : at + size])
+            at += size
+
+    def _here(self, stage: int) -> range:
+        """The strips of a stage that have columns here."""
+        return range(self.stages[stage].start, min(self.stages[stage].stop, self.strips))
+
+    def place(self, strip: int, source: int, values: Values) -> None:
+        """Let the captures of a strip lead to the values of the boxed columns that a process has: L, then R."""
+        self.fill(strip, source, values)
+
+    def fill(self, strip: int, source: int, values: Values, *, slots: bool = True, pairs: bool = True) -> None:
+        """Have the kernel place such values: in slots of this strip, and as pairs that other strips read."""
+        kept, (left, right) = self.kept(strip, self.boxed[source]), values.reshape(2, -1)
+        self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads, slots, pairs)
 
 
 class _Inbox:
@@ -235,7 +260,6 @@ class _Inbox:
 
     def __init__(self, component: PanelComponent, source: int) -> None:
         self.component, self.source = component, source
-        self.boxed = component._boxed_of(source, component.processes.number)
         self.next = 0
         self.arrived: Callable[[], bool] | None = None
         self.values = component.L[:0]
@@ -244,7 +268,8 @@ class _Inbox:
         """Let the message of the next stage come."""
         component = self.component
         strips = component._wanted(component.stages[self.next], component.processes.number)
-        size = sum(2 * component._rows_of(strip) * len(component._kept(strip, self.boxed)) for strip in strips)
+        boxed = component.boxed[self.source]
+        size = sum(2 * component.rows_of(strip) * len(component.kept(strip, boxed)) for strip in strips)
         self.values = np.empty(size, component.L.dtype)
         self.arrived = component.processes.expect(self.source, CAPTURES, self.values)
 
@@ -259,7 +284,7 @@ class _Inbox:
                 component.processes.wait(self.arrived)
             elif not passed(self.next, computed) or not self.arrived():
                 return
-            component.place(self.next, self.boxed, self.values)
+            component.place_stage(self.next, self.source, self.values)
             self.arrived = None
             self.next += 1
 
@@ -277,6 +302,50 @@ def capture_places(rows: Side, columns: Side, panel: Panel) -> tuple[NDArray[np.
     kept = (earliest[:, None] < groups[1:]) & (groups[:-1] >= panel.first) & (groups[1:] <= panel.end)
     total = int(ends[-1]) if len(ends) else 0
     return np.where(kept, begins, -starts[:-1]), 2 * max(total, int(np.diff(starts).max()))
+
+
+class PanelInMemory(PanelComponent):
+    """A panel whose matrices are in memory, and what its moves into other finish zones lead to."""
+
+    def __init__(
+        self,
+        rows: Side,
+        columns: Side,
+        representation: Representation,
+        panels: Sequence[Panel],
+        processes: Processes,
+        row_exits: Sequence[Matrices],
+        column_exits: Sequence[Matrices],
+        threads: int,
+    ) -> None:
+        super().__init__(rows, columns, representation, panels, processes, threads)
+        own = columns.class_start[rows.pips] if self.mirrored else np.zeros(rows.size, np.int32)
+        first = np.clip(own, self.begin, self.end).astype(np.int64)  # the first column that is kept of each row
+        ends = np.cumsum(self.end - first)
+        self.start = ends - self.end, ends - self.end
+        self.L, self.R = (representation.zeros(int(ends[-1]) + LANES) for _ in range(2))
+        self.exit_bytes = sum(m.nbytes for m in (*row_exits, *column_exits))
+        self.prepare(
+            [((m.start, m.start), (m.L, m.R)) for m in row_exits], [(m.start, (m.L, m.R)) for m in column_exits]
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its values and those of exits take."""
+        return super().nbytes + self.exit_bytes
+
+    def cut_stages(self) -> list[range]:
+        """Strips in runs of enough work for all."""
+        return stages(self.rows, self.columns, len(self.panels))
+
+    def store(self, path: Path, tiling: Tiling) -> str:
+        """Write the strips to a file."""
+        with StripFile(path, tiling) as file:
+            for strip in range(self.strips):
+                for classes in file.parts(strip, *self.panel):
+                    file.write(strip, self.L, self.R, self.start, classes)
+            file.flush()
+            return file.sums_text()
 
 
 def stages(rows: Side, columns: Side, count: int) -> list[range]:

@@ -13,7 +13,8 @@ from madn.rules import DIE
 from madn.solver.cluster.checkpoints import Checkpoints
 from madn.solver.cluster.component import PanelComponent
 from madn.solver.cluster.processes import Processes
-from madn.solver.convergence import MOST_SWEEPS
+from madn.solver.convergence import MOST_SWEEPS, NEAR_THE_END
+from madn.solver.footprint import can_stream
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.solution import Extreme, Extremes, Found
@@ -41,7 +42,9 @@ class ClusterConvergence:
         self.checkpoints = checkpoints
         self.unit = plan.representation.unit
         self.sweeps = self.updates = 0
+        self.large = can_stream(plan.rules, *(side.finish for side in sides))
         self.change = math.inf  # of what captures lead to, in the last sweep
+        self.kept = False  # whether the values of the last sweep are there
         self.target = plan.tolerance * self.unit / 2
         self.found: Found | None = None
         self._written, self._cost = time.perf_counter(), COST
@@ -64,20 +67,25 @@ class ClusterConvergence:
         as they are stored.
         """
         while self.sweeps < MOST_SWEEPS:
-            while self.change > self.target and self.sweeps < MOST_SWEEPS:
+            while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
                 yield from self._sweep()
+            if self.component is not None and not self.large:
+                self.component.settle()
             self.found = self._examine()
             yield 0.95
             if self.found.residual.value / DIE <= self.plan.tolerance * self.unit:
                 return
             self.target /= 2
+            self.kept = False
         raise PlanError(f"a residual of {self.plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
 
     def _sweep(self) -> Iterator[float]:
+        """One sweep; of a component that may be streamed, values are kept and rounded as one computer does it."""
         expected = self.plan.representation.sweeps + 1
+        keep = not self.large or self.change <= NEAR_THE_END * self.target
         change, updates = 0.0, 0
         if self.component is not None:
-            for part, moved, computed in self.component.sweep():
+            for part, moved, computed in self.component.sweep(keep=keep):
                 change, updates = max(change, moved), updates + computed
                 yield min(0.95, (self.sweeps + part) / expected)
         seldom = time.perf_counter() - self._written >= SELDOM * self._cost
@@ -85,13 +93,16 @@ class ClusterConvergence:
         self.sweeps += 1
         self.change = max(moved for moved, _, _ in said)
         self.updates += sum(computed for _, computed, _ in said)
-        if self.change > self.target and said[0][2]:
+        self.kept = keep
+        if self.component is not None and self.large and keep:
+            self.component.settle()
+        if (self.change > self.target or not keep) and said[0][2]:
             self._checkpoint()
 
     def _checkpoint(self) -> None:
         """Write down what the next sweep starts from; the last sweep is not: what it leaves is examined at once."""
         began = time.perf_counter()
-        arrays = self.component.checkpoint() if self.component is not None else []
+        arrays = self.component.checkpoint() if self.component is not None else ()
         self.checkpoints.write({name: getattr(self, name) for name in PROGRESS}, arrays, self.panels)
         self._written = time.perf_counter()
         self._cost = self._written - began
@@ -100,7 +111,6 @@ class ClusterConvergence:
         """What all processes find; the first in the order of one process where values are equal."""
         found = None
         if self.component is not None:
-            self.component.settle()
             found = self.component.examine()
         every = [part for part in self.processes.everyone(found) if part is not None]
         residual, least, most = zip(*every, strict=True)

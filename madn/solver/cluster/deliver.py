@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from madn.board import Board
 from madn.solver.cluster.parts import Parts, Wanted
 from madn.solver.cluster.processes import Processes
+from madn.solver.deliver import ENCODING, LEAST_ROOM
 from madn.solver.graph import Pair
 from madn.solver.id_order import Band, Receiver, bands_in_room
 from madn.solver.numbers import Values
@@ -16,7 +19,7 @@ TOGETHER = 1 << 22  # values, about, that are asked for at a time
 
 
 class ClusterDelivery:
-    """Gives each solved component to a receiver, which process 0 has; `room` are bytes to put positions in order."""
+    """Gives each solved component to a receiver, which process 0 has; `room` are bytes for that."""
 
     def __init__(self, parts: Parts, processes: Processes, receiver: Receiver | None, room: int) -> None:
         self.parts, self.processes, self.receiver, self.room = parts, processes, receiver, room
@@ -59,14 +62,17 @@ class ClusterDelivery:
     def _collect(self, own: int, other: int, boards: dict[int, Board], wins: dict[str, float]) -> None:
         mine, theirs = self.parts.sides[own], self.parts.sides[other]
         representation = self.plan.representation
-        for band in bands_in_room(self.zones, mine, theirs, representation.dtype, self.room):
+        rows = max(TOGETHER, int(np.diff(mine.class_start).max()) * theirs.size)  # come at a time
+        left = self.room - ENCODING - rows * representation.itemsize
+        room = max(LEAST_ROOM, left // 8 * 7)  # an eighth is for what the allocator keeps, as on one computer
+        for band in bands_in_room(self.zones, mine, theirs, representation.dtype, room):
             for classes in self._classes(band, mine, theirs):
                 self.processes.first((classes.start, classes.stop))
-                rows = self._rows(own, other, classes)
-                assert rows is not None
+                values = self._rows(own, other, classes)
+                assert values is not None
                 for number in classes:
                     first = int(mine.class_start[number] - mine.class_start[classes.start])
-                    band.put(number, rows[first * theirs.size :], self.plan.threads)
+                    band.put(number, values[first * theirs.size :], self.plan.threads)
             for part in band.parts():
                 if representation.shift:
                     part.values[:] += representation.shift

@@ -72,16 +72,7 @@ class Parts:
         """Write the panel of this process, if it has one; the component is solved when all have done that."""
         sums = ""
         if component is not None:
-            tiling = self.tiling(pair)
-            with StripFile(self.scratch.path(pair, "values"), tiling) as file:
-                for strip in range(component.strips):
-                    first = max(component.panel.first, tiling.first_class(strip))
-                    for classes in file.parts(strip, first):
-                        kept = range(classes.start, min(classes.stop, component.panel.end))
-                        if kept:
-                            file.write(strip, component.L, component.R, (component.start, component.start), kept)
-                file.flush()
-                sums = file.sums_text()
+            sums = component.store(self.scratch.path(pair, "values"), self.tiling(pair))
         known = {"figures": figures, "sums": sums, "panels": [list(panel) for panel in panels]}
         write_figures(self.scratch.path(pair, "done"), self.scratch.task, known)
 

@@ -1,19 +1,17 @@
 """What a solve by several processes needs of each: memory, disk, network, time; counted without making anything."""
 
+import math
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from madn.errors import PlanError
 from madn.ranges import checked_int
 from madn.rules import DIE, Rules
-from madn.solver.cluster.panels import LEAST_WORK, balanced_cuts
+from madn.solver.cluster.footprint import component_loads, max_processes
+from madn.solver.deliver import ENCODING
 from madn.solver.estimate import STORING, Speed, seconds
 from madn.solver.footprint import class_sizes, component_positions, disk_peak
-from madn.solver.graph import Pair, exits
+from madn.solver.graph import Pair
 from madn.solver.plan import BASE_MEMORY, Plan, make_plan
 
 SWEEPS = 1.35  # as many times more sweeps as one process without panels needs: captures of both players are a sweep old
@@ -24,32 +22,33 @@ UNEVEN = 1.25  # how much more than its share a process may have on disk
 
 
 @dataclass(frozen=True)
-class Load:
-    """What one component asks of one process, in values; `left` and `right` is what comes from there in a sweep."""
-
-    memory: int
-    checkpoint: int
-    left: int
-    right: int
-    exits: int
-
-
-@dataclass(frozen=True)
 class ClusterPlan:
-    """What the process that needs most needs; `rows_bytes` is what process 0 needs besides to write the database."""
+    """What the process that needs most needs; process 0 needs `rows_bytes` at the least, to write the database.
+
+    For that it gets `delivery_bytes` from the others: positions are put in the order of their IDs in bands, each as
+    large as its memory allows, and every band takes all rows.
+    """
 
     processes: int
+    streamed: frozenset[Pair]  # components whose panels do not fit into the memory allowed
     memory_bytes: int
+    whole_bytes: int  # if none were streamed
+    least_bytes: int  # if all were streamed that need more memory otherwise
     rows_bytes: int
     scratch_bytes: int
-    left_bytes: int  # a sweep of the largest component
+    passed_bytes: int  # a sweep of the largest component: through scratch files, if it is streamed ...
+    left_bytes: int  # ... from the process before, and from those after
     right_bytes: int
     exit_bytes: int  # once, for the largest component
-    network_bytes: int  # of all processes, in the whole solve, about
+    network_bytes: int  # of all processes, in the whole solve, about ...
+    delivery_bytes: int  # ... and of that, what goes to process 0 for the database
 
 
-def cluster_plan(plan: Plan, processes: int) -> ClusterPlan:
-    """Work out what a plan takes with so many processes; raises PlanError if they are too many."""
+def cluster_plan(plan: Plan, processes: int, limit: int | None = None) -> ClusterPlan:
+    """Work out what a plan takes with so many processes of which each may take `limit` bytes of memory.
+
+    Raises PlanError if they are too many.
+    """
     processes = checked_int("processes", processes, 1, MOST_PROCESSES, PlanError)
     rules, item, stored = plan.rules, plan.representation.itemsize, plan.representation.stored
     most = max(max_processes(rules, pair) for pair in plan.pairs)
@@ -58,81 +57,53 @@ def cluster_plan(plan: Plan, processes: int) -> ClusterPlan:
             f"{processes} processes are too many for this game: panels are {DIE} classes of columns wide or wider, so"
             f" there are at most {most}"
         )
-    memory = checkpoint = 0
+    allowed = math.inf if limit is None else (limit - BASE_MEMORY) / item
+    memory = whole = least = checkpoint = files = 0
+    streamed: set[Pair] = set()
     network = 0.0
     for pair in plan.pairs:
-        loads = component_loads(rules, pair, processes)
-        memory = max(memory, *(load.memory for load in loads))
+        loads = component_loads(rules, pair, processes, plan.threads)
+        kept, passing = max(load.memory for load in loads), max(load.streamed or load.memory for load in loads)
+        if passing < kept and kept > allowed:
+            streamed.add(pair)
+            files = max(files, *(load.late * item + load.exit_files * stored for load in loads))
+        got = {load: load.exit_files if pair in streamed else load.exits for load in loads}
+        memory = max(memory, passing if pair in streamed else kept)
+        whole, least = max(whole, kept), max(least, min(kept, passing))
         checkpoint = max(checkpoint, *(load.checkpoint for load in loads))
         sweeps = SWEEPS * plan.representation.sweeps
-        network += sum(sweeps * (load.left + load.right) * item + load.exits * stored for load in loads)
-        network += component_positions(rules, *pair) * stored / 2 * (processes - 1) / processes
+        network += sum(sweeps * (load.left + load.right) * item + got[load] * stored for load in loads)
     largest = max(plan.pairs, key=lambda pair: component_positions(rules, *pair))
-    loads = component_loads(rules, largest, processes)
+    loads = component_loads(rules, largest, processes, plan.threads)
+    fetched = max(load.exit_files if largest in streamed else load.exits for load in loads)
+    passed = max(2 * load.late * item + load.exit_files * stored for load in loads) if largest in streamed else 0
     disk = disk_peak(rules, list(plan.pairs), (), item=item, stored=stored, database=0)
+    rows = _rows(rules, plan.pairs)
+    room = (max(memory, rows) - rows // 2) // 8 * 7
+    delivery = stored * (processes - 1) / processes * sum(_delivered(rules, pair, room) for pair in plan.pairs)
+    share = int(disk / processes * (UNEVEN if processes > 1 else 1))
     return ClusterPlan(
         processes=processes,
+        streamed=frozenset(streamed),
         memory_bytes=memory * item + BASE_MEMORY,
-        rows_bytes=_rows(rules, plan.pairs) * item,
-        scratch_bytes=int(disk / processes * (UNEVEN if processes > 1 else 1)) + 2 * checkpoint * item + FIGURES,
+        whole_bytes=whole * item + BASE_MEMORY,
+        least_bytes=least * item + BASE_MEMORY,
+        rows_bytes=rows * item + ENCODING + BASE_MEMORY,
+        scratch_bytes=share + 2 * checkpoint * item + files + FIGURES,
+        passed_bytes=passed,
         left_bytes=max(load.left for load in loads) * item,
         right_bytes=max(load.right for load in loads) * item,
-        exit_bytes=max(load.exits for load in loads) * stored,
-        network_bytes=int(network),
+        exit_bytes=fetched * stored,
+        network_bytes=int(network + delivery),
+        delivery_bytes=int(delivery),
     )
 
 
-def max_processes(rules: Rules, pair: Pair) -> int:
-    """How many panels a component can have."""
-    return max(1, ((rules.squares + 1) * (rules.pieces - pair[1].bit_count()) + 1) // DIE)
-
-
-def component_loads(rules: Rules, pair: Pair, processes: int) -> list[Load]:
-    """What a component asks of each process that has a panel of it."""
-    f, g = pair
-    mirrored, S = f == g, rules.squares
-    rows, columns, boxed_rows, boxed = (
-        np.array(class_sizes(rules, rules.pieces - zone.bit_count(), only), np.int64)
-        for zone, only in ((f, False), (g, False), (f, True), (g, True))
-    )
-    height = np.cumsum(rows) if mirrored else np.full(len(columns), rows.sum())
-    work = (columns * height).astype(float)
-    count = max(1, min(processes, len(columns) // DIE, int(work.sum()) // LEAST_WORK))
-    cuts = balanced_cuts(work, np.ones(count))
-    loads = []
-    for first, end in pairwise(cuts):
-        edge, last = max(0, first - DIE), end if mirrored else len(rows)
-        below = rows[:last].sum()
-        exit_states = [_between(rules, zone, edge, end) for zone in exits(rules, g)]
-        row_exits = [_between(rules, zone, 0, last) for zone in exits(rules, f)]
-        fetched = 2 * (below * sum(exit_states) + columns[first:end].sum() * sum(row_exits))
-        captured = 2 * sum(
-            int(boxed_rows[i]) * int(columns[max(first, i - S if mirrored else 0) : end].sum())
-            for i in range(len(boxed_rows))
-        )
-        late = 2 * int(boxed[first:end].sum()) * int(below)
-        loads.append(
-            Load(
-                memory=int(2 * _kept(rows, columns, first, end, mirrored) + captured + fetched),
-                checkpoint=captured + late,
-                left=int(2 * rows[: first if mirrored else None].sum() * columns[edge:first].sum()),
-                right=int(2 * boxed[end : end + S].sum() * below),
-                exits=int(fetched * (count - 1) // count),
-            )
-        )
-    return loads
-
-
-def _kept(rows: NDArray[np.int64], columns: NDArray[np.int64], first: int, end: int, mirrored: bool) -> int:
-    """Pairs of rows and columns of these classes; of a mirrored component only those from the row's class on."""
-    if not mirrored:
-        return int(rows.sum() * columns[first:end].sum())
-    return sum(int(size) * int(columns[max(first, i) : end].sum()) for i, size in enumerate(rows[:end]))
-
-
-def _between(rules: Rules, zone: int, first: int, end: int) -> int:
-    """The states of a side with these classes."""
-    return sum(class_sizes(rules, rules.pieces - zone.bit_count())[first:end])
+def _delivered(rules: Rules, pair: Pair, room: int) -> int:
+    """Values that are collected to write a component to the database: all of it for each band."""
+    positions = component_positions(rules, *pair)
+    sides = 1 if pair[0] == pair[1] else 2
+    return positions * math.ceil(positions / sides / room)
 
 
 def _rows(rules: Rules, pairs: tuple[Pair, ...]) -> int:
@@ -175,6 +146,8 @@ def cluster_seconds(plan: Plan, cluster: ClusterPlan, speed: Speed, bandwidth: f
     alone = seconds(plan, speed)
     storing = plan.positions * STORING * speed.update
     strips = (plan.rules.squares + 1) * plan.rules.pieces
-    computing = SWEEPS * (alone - storing if plan.scratch is not None else alone) / count * (1 + (count - 1) / strips)
-    network = cluster.network_bytes / count / bandwidth if count > 1 else 0.0
+    solving = alone - storing if plan.scratch is not None else alone
+    computing = SWEEPS * solving / count * (1 + (count - 1) / strips)
+    storing = max(storing, cluster.delivery_bytes / bandwidth)
+    network = (cluster.network_bytes - cluster.delivery_bytes) / count / bandwidth if count > 1 else 0.0
     return ClusterTime(max(computing, network) + storing, computing, network, storing, alone)

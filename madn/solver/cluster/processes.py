@@ -88,7 +88,8 @@ class MpiProcesses(Processes):
         A process that is far ahead of the next one waits for it here. Nobody waits for a process before it: so there
         is always one that goes on.
         """
-        if kind == EDGES:
+        has_room = self._has_room()  # forgets what has left
+        if kind == EDGES and not has_room:
             self.wait(self._has_room)
         self._leaving.append((self.world.Isend(_bytes(values), to, kind), kind, values))
         self.sent += values.nbytes

@@ -2,24 +2,24 @@
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing, nullcontext
 from typing import Any
 
 from madn.board import Board
-from madn.rules import DIE
 from madn.solver.cluster.checkpoints import Checkpoints
-from madn.solver.cluster.component import PanelComponent
+from madn.solver.cluster.component import PanelComponent, PanelInMemory
 from madn.solver.cluster.convergence import ClusterConvergence
 from madn.solver.cluster.deliver import ClusterDelivery
+from madn.solver.cluster.exits import Exits
 from madn.solver.cluster.panels import cut_panels
-from madn.solver.cluster.parts import Parts, Wanted
+from madn.solver.cluster.parts import Parts
 from madn.solver.cluster.processes import Processes
-from madn.solver.components import Matrices
+from madn.solver.cluster.streamed import StreamedPanel
 from madn.solver.figures import write_figures
 from madn.solver.footprint import component_positions
 from madn.solver.graph import Pair, exits, pair_text, users
 from madn.solver.id_order import Receiver
 from madn.solver.scratch import Scratch
-from madn.solver.sides import TERMINAL, Side
 from madn.solver.solution import Extremes, Solution
 from madn.solver.tables import Panel
 
@@ -106,76 +106,49 @@ class ClusterSolver:
         checkpoints = Checkpoints(self.scratch, pair, self.processes)
         begun = self.processes.first(checkpoints.panels)
         panels = [Panel(*panel) for panel in begun] if begun else cut_panels(rows, columns, self.speeds)
-        component = self._component(rows, columns, panels)
-        convergence = ClusterConvergence((rows, columns), component, panels, self.processes, self.plan, checkpoints)
-        for fraction in convergence.run():
-            tell(fraction)
-        known = {
-            "component": pair_text(self.plan.rules, pair),
-            "sweeps": convergence.sweeps,
-            "updates": convergence.updates,
-            "extremes": convergence.extremes().extremes(),
-        }
-        self._measure(component, panels)
-        self.parts.save(pair, component, panels, known)
+        component = self._component(pair, panels)
+        with closing(component) if component is not None else nullcontext():
+            convergence = ClusterConvergence((rows, columns), component, panels, self.processes, self.plan, checkpoints)
+            for fraction in convergence.run():
+                tell(fraction)
+            known = {
+                "component": pair_text(self.plan.rules, pair),
+                "sweeps": convergence.sweeps,
+                "updates": convergence.updates,
+                "extremes": convergence.extremes().extremes(),
+            }
+            self._measure(component, panels)
+            self.parts.save(pair, component, panels, known)
         self.processes.everyone(None)
         checkpoints.remove()
         self.solved.add(pair)
         self._discard()
         return known
 
-    def _component(self, rows: Side, columns: Side, panels: Sequence[Panel]) -> PanelComponent | None:
+    def _component(self, pair: Pair, panels: list[Panel]) -> PanelComponent | None:
         """The panel of this process; all processes fetch together what their moves into other finish zones lead to."""
-        row_exits = [self._row_exit(zone, rows, columns, panels) for zone in rows.moves.exits]
-        column_exits = [self._column_exit(zone, rows, columns, panels) for zone in columns.moves.exits]
-        if self.processes.number >= len(panels):
-            return None
-        whole = [m for m in (*row_exits, *column_exits) if m is not None]
-        component = PanelComponent(
-            rows,
-            columns,
-            self.plan.representation,
-            panels,
-            self.processes,
-            whole[: len(row_exits)],
-            whole[len(row_exits) :],
-            self.plan.threads,
-        )
-        self.largest = max(self.largest, component.nbytes + sum(m.nbytes for m in whole))
+        rows, columns = (self.sides[zone] for zone in pair)
+        representation, processes, threads = self.plan.representation, self.processes, self.plan.threads
+        exits_of, here = Exits(self.parts, rows, columns, panels), processes.number < len(panels)
+        component: PanelComponent
+        if pair in self.plan.streamed:
+            files = exits_of.files(pair)
+            if not here:
+                return None
+            values, late = (self.scratch.path(pair, suffix) for suffix in ("values", "late"))
+            tiling = self.parts.tiling(pair)
+            component = StreamedPanel(
+                rows, columns, representation, panels, processes, files, values, tiling, late, threads
+            )
+        else:
+            row_exits, column_exits = exits_of.whole()
+            if not here:
+                return None
+            component = PanelInMemory(
+                rows, columns, representation, panels, processes, row_exits, column_exits, threads
+            )
+        self.largest = max(self.largest, component.nbytes)
         return component
-
-    def _row_exit(self, zone: int, rows: Side, columns: Side, panels: Sequence[Panel]) -> Matrices | None:
-        """What a move of the row player into a finish zone leads to, in the columns of the panel."""
-        if zone == TERMINAL:
-            return Matrices.won(columns.size, self.plan.representation)
-        last = len(self.sides[zone].class_start) - 1
-        ends = [min(last, panel.end) if rows.finish == columns.finish else last for panel in panels]
-        return self._gather(
-            [
-                Wanted(zone, columns.finish, range(end), range(panel.first, panel.end))
-                for panel, end in zip(panels, ends, strict=True)
-            ]
-        )
-
-    def _column_exit(self, zone: int, rows: Side, columns: Side, panels: Sequence[Panel]) -> Matrices | None:
-        """What a move of the column player into a finish zone leads to, from columns of the panel."""
-        if zone == TERMINAL:
-            return Matrices.won(rows.size, self.plan.representation)
-        last, strips = len(self.sides[zone].class_start) - 1, len(rows.class_start) - 1
-        return self._gather(
-            [
-                Wanted(
-                    zone,
-                    rows.finish,
-                    range(min(max(0, panel.first - DIE), last), min(panel.end, last)),
-                    range(panel.end if rows.finish == columns.finish else strips),
-                )
-                for panel in panels
-            ]
-        )
-
-    def _gather(self, wanted: list[Wanted]) -> Matrices | None:
-        return self.parts.gather([*wanted, *[None] * (self.processes.count - len(wanted))])
 
     def _measure(self, component: PanelComponent | None, panels: Sequence[Panel]) -> None:
         """Find out how fast each process computes: the next components are cut by that."""
