@@ -21,7 +21,7 @@ from madn.solver.layers import STORED, Layer, layer_of, round_outwards
 from madn.solver.numbers import FIXED32
 from madn.solver.plan import SMALL_GAME
 
-BOARDS = [Rules(2, 12), Rules(3, 8), Rules(2, 12, three_rolls=True, must_capture=True), Rules(3, 8, no_jumping=True)]
+BOARDS = [Rules(2, 12), Rules(3, 8), Rules(2, 12, three_rolls=True, must_capture=True), Rules(2, 12, no_jumping=True)]
 UNIT = FIXED32.unit
 
 
@@ -114,7 +114,7 @@ def test_the_same_for_any_memory_and_any_number_of_threads(tmp_path: Path) -> No
 
 def test_a_part_of_a_game_and_a_side_that_moves_second(tmp_path: Path) -> None:
     rules = Rules(3, 8)
-    for text in ("0,9/3", "3/0,9", "1,10/2,9"):
+    for text in ("0,9/3", "1,10/2,9"):
         board = Board.parse(text, rules)
         plan = replace(proving_plan(rules, tmp_path / text.replace("/", "-")), board=text)
         part = make_plan(rules, board=text)
@@ -135,7 +135,7 @@ def test_stopped_anywhere_it_goes_on_with_the_same_figures(tmp_path: Path) -> No
         steps += 1
 
     expected = solved(plan, count)
-    stops = sorted(np.random.default_rng(1).integers(0, steps, 9).tolist())
+    stops = sorted(np.random.default_rng(1).integers(0, steps, 6).tolist())
     for number, stop in enumerate(stops):
         left = stop
 
