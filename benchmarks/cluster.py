@@ -29,6 +29,7 @@ from madn.cli.output import columns, duration, size
 from madn.solver.cluster.plan import cluster_plan, cluster_seconds, planned_alone
 from madn.solver.estimate import Speed
 
+MEMORY = 192 << 30  # bytes of each computer in the model: five pieces are streamed
 MODEL = [(4, 10, 10e9), (4, 10, 1e9), (5, 16, 10e9), (5, 16, 100e9)]  # pieces, processes, bits a second
 
 
@@ -109,7 +110,7 @@ def fitted(rules: Rules, tolerance: float, runs: list[dict[str, Any]], threads: 
     cases = []
     for pieces, count, rate in MODEL:
         large = planned_alone(Rules(pieces), threads=threads, memory=1 << 50)
-        needs = cluster_plan(large, count)
+        needs = cluster_plan(large, count, MEMORY)
         time = cluster_seconds(large, needs, Speed(update / threads), rate / 8 / factor)
         facts = {"pieces": pieces, "processes": count, "bandwidth": rate, "memory_bytes": needs.memory_bytes}
         cases.append({**facts, "threads": threads, "network_bytes": factor * needs.network_bytes, **vars(time)})

@@ -549,11 +549,14 @@ def test_three_pieces_on_forty_squares(tmp_path: Path) -> None:
 
 
 def test_a_plan_for_a_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--pieces", "4", "--ranks", "10", "--json"]) == 0
+    assert main(["plan", "--pieces", "4", "--ranks", "10", "--memory", "8G", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["processes"] == 10
-    for name in ("memory_bytes", "rows_bytes", "scratch_bytes", "left_bytes", "right_bytes", "exit_bytes", "seconds"):
-        assert facts[name] > 0
+    assert (facts["processes"], facts["streamed"], facts["fits"]) == (10, 1, True)
+    assert facts["least_bytes"] < facts["memory_bytes"] < 8 << 30 < facts["whole_bytes"]
+    for name in ("rows", "scratch", "passed", "left", "right", "exit", "network", "delivery"):
+        assert facts[f"{name}_bytes"] > 0
+    assert main(["plan", "--pieces", "4", "--ranks", "10", "--memory", "8G"]) == 0
+    assert "1 component streamed; " in capsys.readouterr().out
     assert main(["plan", "--pieces", "4", "--ranks", "10", "--bandwidth", "100M", "--memory", "30G"]) == 0
     assert "pointless" in capsys.readouterr().out
     for wrong in (["--ranks", "99"], ["--ranks", "0"], ["--ranks", "2", "--bandwidth", "fast"]):
