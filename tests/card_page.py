@@ -17,7 +17,7 @@ WORDS = {
         "points": "points",
         "squares": "Squares",
         "rules": "Or six rules: the first that tells two moves apart decides",
-        "foot": "For two players. Found by search against the exact solution of the game.",
+        "foot": "For two players. Found by search, with the values of the solved game and estimates of them.",
     },
     "de": {
         "title": "Mensch ärgere Dich nicht: die Punktekarte",
@@ -28,7 +28,7 @@ WORDS = {
         "points": "Punkte",
         "squares": "Felder",
         "rules": "Oder sechs Regeln: Die erste, die zwei Züge unterscheidet, entscheidet",
-        "foot": "Für zwei Spieler. Gefunden durch Suche mit der exakten Lösung des Spiels.",
+        "foot": "Für zwei Spieler. Gefunden durch Suche mit den Werten des gelösten Spiels und Schätzungen davon.",
     },
 }
 # By feature: how many points a unit is on the page, and for what; {0} is the points of the card, {1} multiples of it.
@@ -46,10 +46,10 @@ LINES = {
         "de": "{0}, nach einer 6 {x3}|Jede gegnerische Figur 1 bis 6 Felder vor deinem neuen Feld.",
     },
     "safety": {
-        "en": "± {x6}, after a 6 ± {x3}; all pieces out: ± {x2}, after a 6 ± {x1}|Plus for each opponent that can capture your "
+        "en": "±{x6}, after a 6 ±{x3}; all pieces out: ±{x2}, after a 6 ±{x1}|Plus for each opponent that can capture your "
         "piece where it stands, minus for each that can where it lands: those 1 to 6 squares behind it, or 1 to 5 while the "
         "opponent has pieces in the box. Times 2 if that square is 15 or more squares from your start, times 3 from 30 on.",
-        "de": "± {x6}, nach einer 6 ± {x3}; alle Figuren draußen: ± {x2}, nach einer 6 ± {x1}|Plus für jede gegnerische Figur, "
+        "de": "±{x6}, nach einer 6 ±{x3}; alle Figuren draußen: ±{x2}, nach einer 6 ±{x1}|Plus für jede gegnerische Figur, "
         "die deine schlagen kann, wo sie steht, minus für jede, die es kann, wo sie landet: 1 bis 6 Felder dahinter, oder 1 bis "
         "5, solange der Gegner Figuren im Haus hat. Mal 2, wenn das Feld 15 oder mehr Felder hinter deinem Startfeld liegt, mal "
         "3 ab 30.",
