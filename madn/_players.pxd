@@ -30,7 +30,8 @@ cdef enum:            # in the order of madn.features.FEATURES
     PURSUERS
     TARGETS
     QUARRY
-    GUARD
+    BETWEEN
+    STAY
     SQUARE
     FEATURE_COUNT
 
@@ -78,8 +79,13 @@ cdef inline int quarter(int square, int S) noexcept nogil:
     return 4 * square // S + 1
 
 
+cdef inline int stretch(int square, int S) noexcept nogil:
+    """1 to 3: how far a piece on this main-field square has come, in parts of 15, 15 and 10 squares out of 40."""
+    return 1 + (8 * square >= 3 * S) + (4 * square >= 3 * S)
+
+
 cdef inline int risk(const GameTables* game, int square, uint64_t other) noexcept nogil:
-    """How many pieces could capture on a square by a legal roll, times the quarter that a piece there is in."""
+    """How many pieces could capture on a square by a legal roll, times the stretch that a piece there is on."""
     cdef int theirs, reach
     cdef uint64_t behind
     cdef bint boxed = madn_popcount(other) < game.pieces
@@ -87,12 +93,22 @@ cdef inline int risk(const GameTables* game, int square, uint64_t other) noexcep
         return 0
     theirs = opposite(square, game.squares)
     if theirs == 0:
-        return quarter(square, game.squares) if boxed and not other & 1 else 0
+        return stretch(square, game.squares) if boxed and not other & 1 else 0
     reach = DIE - 1 if boxed else DIE    # a 6 must bring a piece out of the box
     behind = (<uint64_t>1 << theirs) - 1
     if theirs > reach:
         behind &= ~((<uint64_t>1 << (theirs - reach)) - 1)
-    return quarter(square, game.squares) * madn_popcount(other & behind)
+    return stretch(square, game.squares) * madn_popcount(other & behind)
+
+
+cdef inline uint64_t ahead(uint64_t foes, int square, int S) noexcept nogil:
+    """Those in front of a square and before their own A-square."""
+    return foes & ((<uint64_t>1 << (S // 2)) - 1) & ~((<uint64_t>2 << square) - 1) if square < S // 2 else 0
+
+
+cdef inline uint64_t started(uint64_t foes, int square, int S) noexcept nogil:
+    """Those from their own A-square on, and behind a square of the main field."""
+    return foes & ((<uint64_t>1 << square) - 1) & ~((<uint64_t>1 << (S // 2)) - 1) if S // 2 <= square < S else 0
 
 
 cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* move, uint64_t other,
@@ -100,6 +116,7 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
     """The number `madn/features.py` gives; `foes` is the other side's main field in the mover's numbers."""
     cdef int start = move.start, end = move.end, S = game.squares, total, theirs
     cdef uint64_t landing = <uint64_t>1 << end, rest
+    cdef bint boxed = madn_popcount(move.after) < game.pieces + (start < 0)    # the mover had pieces in the box
     cdef uint64_t left = left_after(game, move, other)
     if feature == CAPTURE:
         return (foes & landing) != 0
@@ -144,7 +161,7 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
         return 1 + quarter(opposite(end, S), S) if foes & landing else 0
     elif feature == SAFETY:
         total = risk(game, start, other) - risk(game, end, left)
-        return total if start < 0 or end - start == DIE else 2 * total
+        return total * (1 if start < 0 or end - start == DIE else 2) * (3 if boxed else 1)
     elif feature == PURSUERS:
         if end >= S:
             return 0
@@ -157,12 +174,15 @@ cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* m
         total = madn_popcount(foes & (<uint64_t>126 << end))
         return 3 * total if start < 0 or end - start == DIE else total
     elif feature == QUARRY:
-        if end >= S // 2:
+        return madn_popcount(ahead(foes, end, S))
+    elif feature == BETWEEN:
+        return 2 * madn_popcount(ahead(foes, end, S)) + (2 if boxed else 1) * madn_popcount(started(foes, end, S))
+    elif feature == STAY:
+        if start >= S:
+            return boxed
+        if madn_popcount(other >> S) < game.pieces - 1:
             return 0
-        return madn_popcount(foes & ((<uint64_t>1 << (S // 2)) - 1) & ~((landing << 1) - 1))
-    elif feature == GUARD:
-        return (0 < start < S // 2 and madn_popcount(other >> S) >= game.pieces - 1
-                and foes & ((<uint64_t>1 << start) - 1) != 0)
+        return (0 < start < S // 2 and foes & ((<uint64_t>1 << start) - 1) != 0) or started(foes, end, S) != 0
     else:    # SQUARE
         total = 4 * (S - 2 <= start < S) - 4 * (S - 2 <= end < S) - 6 * (start == 0)
         if madn_popcount(other) < game.pieces:

@@ -92,7 +92,7 @@ def _spoils(board: Board, move: Move) -> int:
 def _safety(board: Board, move: Move) -> int:
     start, end = _ends(move)
     before, after = _risk(board, start, board.other), _risk(board, end, _left(board, move))
-    return (1 if _rolled_six(move) else 2) * (before - after)
+    return (1 if _rolled_six(move) else 2) * (3 if _boxed(board) else 1) * (before - after)
 
 
 def _pursuers(board: Board, move: Move) -> int:
@@ -110,10 +110,18 @@ def _quarry(board: Board, move: Move) -> int:
     return len(_foes(board) & set(range(_ends(move)[1] + 1, board.rules.squares // 2)))
 
 
-def _guard(board: Board, move: Move) -> int:
-    start, rules = _ends(move)[0], board.rules
+def _between(board: Board, move: Move) -> int:
+    return 2 * _quarry(board, move) + (2 if _boxed(board) else 1) * _started(board, _ends(move)[1])
+
+
+def _stay(board: Board, move: Move) -> int:
+    start, end = _ends(move)
+    rules, foes = board.rules, _foes(board)
+    if start >= rules.squares:
+        return int(_boxed(board))
     late = sum(q >= rules.squares for q in board.other) >= rules.pieces - 1
-    return int(late and start < rules.squares // 2 and any(foe < start for foe in _foes(board)))
+    leaving = start < rules.squares // 2 and any(foe < start for foe in foes)
+    return int(late and (leaving or _started(board, end) > 0))
 
 
 def _square(board: Board, move: Move) -> int:
@@ -160,9 +168,10 @@ FEATURES: dict[str, Feature] = {
         ),
         Feature(
             "safety",
-            "how many pieces of the other side could capture the piece where it stood, times its quarter, less the "
-            "same where it lands; with 1 to 5 only, while a 6 must bring a piece out of the box; twice that unless a 6 "
-            "was rolled",
+            "how many pieces of the other side could capture the piece where it stood, times 1, 2 or 3 (1 on the first "
+            "15 of 40 squares, 2 on the next 15), less the same where it lands; with 1 to 5 only, while a 6 must bring "
+            "a piece out of the box; twice that unless a 6 was rolled; three times that while the mover has pieces in "
+            "the box",
             _safety,
         ),
         Feature(
@@ -179,10 +188,17 @@ FEATURES: dict[str, Feature] = {
             _quarry,
         ),
         Feature(
-            "guard",
-            "1 if the other side has one piece left outside its finish zone, at most, and the move takes a piece away "
-            "that it has yet to pass",
-            _guard,
+            "between",
+            "2 for each piece of the other side between the moved piece and the other side's A-square, and for each "
+            "from that A-square on and behind the moved piece 2 while the mover has pieces in the box, else 1",
+            _between,
+        ),
+        Feature(
+            "stay",
+            "1 if the piece stands in the finish zone already, while the mover has pieces in the box; and if the other "
+            "side has one piece left outside its finish zone, at most, and the move takes a piece of the first half of "
+            "the way from in front of it, or lands in front of it in the second half",
+            _stay,
         ),
         Feature(
             "square",
@@ -213,20 +229,36 @@ def _quarter(board: Board, square: int) -> int:
     return 4 * square // board.rules.squares + 1
 
 
+def _stretch(board: Board, square: int) -> int:
+    """How far a piece on this main-field square has come, 1 to 3: parts of 15, 15 and 10 squares out of 40."""
+    return 1 + (8 * square >= 3 * board.rules.squares) + (4 * square >= 3 * board.rules.squares)
+
+
+def _boxed(board: Board) -> bool:
+    """Whether the mover has pieces in the box."""
+    return len(board.own) < board.rules.pieces
+
+
+def _started(board: Board, end: int) -> int:
+    """How many of the other side's pieces stand behind a main-field square, on their own A-square or after it."""
+    half, goal = board.rules.squares // 2, board.rules.squares
+    return sum(half <= foe < end for foe in _foes(board)) if end < goal else 0
+
+
 def _rolled_six(move: Move) -> bool:
     start, end = _ends(move)
     return start < 0 or end - start == DIE
 
 
 def _risk(board: Board, square: int, other: tuple[int, ...]) -> int:
-    """How many pieces could capture on a square by a legal roll, times the quarter that a piece there is in."""
+    """How many pieces could capture on a square by a legal roll, times the stretch that a piece there is on."""
     rules = board.rules
     if not 0 <= square < rules.squares:
         return 0
     theirs, boxed = rules.opposite(square), len(other) < rules.pieces
     reach = DIE - 1 if boxed else DIE  # a 6 must bring a piece out of the box
     entering = boxed and theirs == 0 and 0 not in other
-    return _quarter(board, square) * (sum(theirs - reach <= q < theirs for q in other) + entering)
+    return _stretch(board, square) * (sum(theirs - reach <= q < theirs for q in other) + entering)
 
 
 def _left(board: Board, move: Move) -> tuple[int, ...]:

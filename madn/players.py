@@ -291,13 +291,13 @@ PLAYERS: dict[str, Player] = {
             "Adds up the points of a card of eight lines and takes the move with the most.",
             _rules(
                 "+30 spoils",
-                "-15 passing",
+                "-30 passing",
                 "+3 targets",
-                "+3 safety",
+                "+2 safety",
                 "+1 square",
                 "-3 pursuers",
-                "+8 quarry",
-                "-20 guard",
+                "+4 between",
+                "-30 stay",
             ),
         ),
     )

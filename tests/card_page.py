@@ -11,24 +11,24 @@ WORDS = {
     "en": {
         "title": "Mensch ärgere Dich nicht: the points card",
         "how": "For every move that you could make, add up the points. Make the move with the most; between equal ones move "
-        "the piece that is furthest along. A quarter is ten squares of a piece's own way: 1 just out of the box, 4 close to "
-        "home.",
+        "the piece that is furthest along. A quarter is ten squares of a piece's own way, a half is twenty: the second half "
+        "begins on the opponent's start square.",
         "for": "for",
         "points": "points",
         "squares": "Squares",
         "rules": "Or six rules: the first that tells two moves apart decides",
-        "foot": "For two players. Found by search against the exact solution of the game.",
+        "foot": "For two players. Found by search, with the values of the solved game and estimates of them.",
     },
     "de": {
         "title": "Mensch ärgere Dich nicht: die Punktekarte",
         "how": "Zähle für jeden möglichen Zug die Punkte zusammen und ziehe den mit den meisten; bei Gleichstand die Figur, die "
-        "am weitesten ist. Ein Viertel sind zehn Felder auf dem Weg einer Figur: 1 gleich nach dem Start, 4 kurz vor dem "
-        "Ziel.",
+        "am weitesten ist. Ein Viertel sind zehn Felder auf dem Weg einer Figur, eine Hälfte zwanzig: Die zweite beginnt "
+        "auf dem Startfeld des Gegners.",
         "for": "wofür",
         "points": "Punkte",
         "squares": "Felder",
         "rules": "Oder sechs Regeln: Die erste, die zwei Züge unterscheidet, entscheidet",
-        "foot": "Für zwei Spieler. Gefunden durch Suche mit der exakten Lösung des Spiels.",
+        "foot": "Für zwei Spieler. Gefunden durch Suche mit den Werten des gelösten Spiels und Schätzungen davon.",
     },
 }
 # By feature: how many points a unit is on the page, and for what; {0} is the points of the card, {1} multiples of it.
@@ -46,12 +46,13 @@ LINES = {
         "de": "{0}, nach einer 6 {x3}|Jede gegnerische Figur 1 bis 6 Felder vor deinem neuen Feld.",
     },
     "safety": {
-        "en": "± {x2}, after a 6 ± {x1}, times your piece's quarter|Plus for each opponent that can capture your piece where it "
-        "stands, minus for each that can where it lands: those 1 to 6 squares behind it, or 1 to 5 while the opponent has "
-        "pieces in the box.",
-        "de": "± {x2}, nach einer 6 ± {x1}, mal Viertel deiner Figur|Plus für jede gegnerische Figur, die deine schlagen kann, wo "
-        "sie steht, minus für jede, die es kann, wo sie landet: 1 bis 6 Felder dahinter, oder 1 bis 5, solange der Gegner "
-        "Figuren im Haus hat.",
+        "en": "±{x6}, after a 6 ±{x3}; all pieces out: ±{x2}, after a 6 ±{x1}|Plus for each opponent that can capture your "
+        "piece where it stands, minus for each that can where it lands: those 1 to 6 squares behind it, or 1 to 5 while the "
+        "opponent has pieces in the box. Times 2 if that square is 15 or more squares from your start, times 3 from 30 on.",
+        "de": "±{x6}, nach einer 6 ±{x3}; alle Figuren draußen: ±{x2}, nach einer 6 ±{x1}|Plus für jede gegnerische Figur, "
+        "die deine schlagen kann, wo sie steht, minus für jede, die es kann, wo sie landet: 1 bis 6 Felder dahinter, oder 1 bis "
+        "5, solange der Gegner Figuren im Haus hat. Mal 2, wenn das Feld 15 oder mehr Felder hinter deinem Startfeld liegt, mal "
+        "3 ab 30.",
     },
     "square": {
         "en": "see below|The square that you leave and the square that you land on.",
@@ -61,13 +62,19 @@ LINES = {
         "en": "{x3} near, {0} far|Each opponent 1 to 6 (near) or 7 to 12 (far) squares behind where you land.",
         "de": "{x3} nah, {0} fern|Jede gegnerische Figur 1 bis 6 (nah) oder 7 bis 12 (fern) Felder hinter deinem neuen Feld.",
     },
-    "quarry": {
-        "en": "{0}|Each opponent in front of where you land, up to its own start square: it is on its way home.",
-        "de": "{0}|Jede gegnerische Figur vor deinem neuen Feld, bis zu ihrem eigenen Startfeld: Sie will nach Hause.",
+    "between": {
+        "en": "{x2}, or {x1}|Each opponent between where you land and its own start square: in front of you in your first half, "
+        "behind you or on that square in your second half. Those behind you count {x1} if all your pieces are out.",
+        "de": "{x2}, oder {x1}|Jede gegnerische Figur zwischen deinem neuen Feld und ihrem Startfeld: in deiner ersten Hälfte vor "
+        "dir, in deiner zweiten hinter dir oder auf dem Startfeld. Die hinter dir zählen {x1}, wenn alle deine Figuren "
+        "draußen sind.",
     },
-    "guard": {
-        "en": "{0}|The opponent has one piece left to bring home, and you move a piece that it has yet to pass.",
-        "de": "{0}|Dem Gegner fehlt nur noch eine Figur, und du ziehst eine weg, an der sie noch vorbei muss.",
+    "stay": {
+        "en": "{0}|You move a piece that is in the finish zone, while you have pieces in the box. Or the opponent has one piece "
+        "left to bring home, and you move a piece of your first half that it has yet to pass, or land in front of it in your "
+        "second half.",
+        "de": "{0}|Du ziehst eine Figur im Ziel, solange du Figuren im Haus hast. Oder dem Gegner fehlt nur noch eine Figur, und "
+        "du ziehst in deiner ersten Hälfte eine weg, an der sie noch vorbei muss, oder landest in deiner zweiten Hälfte vor ihr.",
     },
 }
 SQUARES = {
@@ -139,12 +146,12 @@ def page(name: str) -> str:
     words = WORDS[language]
     rows = []
     for feature, points in rules_of("card"):
-        left, right = LINES[feature][language].split("|")
-        left = left.replace("{0}", signed(points))
-        for times in (1, 2, 3, 4):
-            left = left.replace(f"{{+{times}}}", signed(points * (times + 1)))
+        line = LINES[feature][language].replace("{0}", signed(points))
+        for times in (1, 2, 3, 4, 6):
+            line = line.replace(f"{{+{times}}}", signed(points * (times + 1)))
             size = signed(points * times) if feature != "safety" else str(points * times)
-            left = left.replace(f"{{x{times}}}", size)
+            line = line.replace(f"{{x{times}}}", size)
+        left, right = line.split("|")
         rows.append(f"<tr><td>{left}</td><td>{right}</td></tr>")
     squares = [
         f"<tr><td>{left.replace('-', chr(0x2212))}</td><td>{right}</td></tr>" for left, right in SQUARES[language]

@@ -38,19 +38,26 @@ def test_the_card_has_at_most_eight_lines_and_the_handful_six_rules() -> None:
     [
         ("12,20/34,39", "12x14", "spoils", 5),  # it was in its last quarter
         ("12,20/2,39", "20x22", "spoils", 2),
-        (
-            "25/3,18",
-            "25-29",
-            "safety",
-            6,
-        ),  # from 2 in front of 23 to 6, which is out of reach: its 6 must bring one out
+        # 25 is 2 in front of 23, 29 is 6 in front and out of reach: the 6 of the other side must bring a piece out
+        ("25/3,18", "25-29", "safety", 12),  # 2 for the second stretch, twice without a 6, three times with a box
+        ("25,26,27,28/3,18", "25-29", "safety", 4),
+        ("26,27,28,35/13,18", "35-41", "safety", 3),  # with a 6; only 33 can capture on 35, in the third stretch
         ("5/30,33", "5-8", "targets", 2),
         ("5/30,33", "5-11", "targets", 3),  # with a 6; only 13 is in front
         ("25/3,11,12,13", "25-29", "pursuers", 3),  # 23 is 6 behind 29
         ("25/3,11,12,13", "25-30", "pursuers", 1),
         ("2/0,25,36", "2-4", "quarry", 2),  # 5 and 16, but not 20
-        ("16,42/30,41,42,43", "16-20", "guard", 1),
-        ("16,42/30,32,42,43", "16-20", "guard", 0),
+        ("2/0,25,36", "2-4", "between", 4),
+        ("25,33,34,35/0,3,6", "25-28", "between", 3),  # 20, 23 and 26; all own pieces are out
+        ("25,33,34/0,3,6", "25-28", "between", 6),
+        ("39/0,3", "39-41", "between", 0),
+        ("16,42/30,41,42,43", "16-20", "stay", 1),  # 10 has yet to pass it
+        ("16,42/30,32,42,43", "16-20", "stay", 0),  # two pieces are left
+        ("8,42/30,41,42,43", "8-10", "stay", 0),
+        ("22,42/5,41,42,43", "22-26", "stay", 1),  # lands in front of 25, the last piece
+        ("22,42/5,41,42,43", "22-24", "stay", 0),
+        ("22,40/5,41,42,43", "40-42", "stay", 1),
+        ("22,23,24,40/5,41,42,43", "40-42", "stay", 0),
         ("0,39,42,43/5", "0-3", "square", -6),
         ("5,39,42,43/5", "39-41", "square", 4),
         ("15,30,42,43/5", "15-21", "square", -7),

@@ -19,14 +19,22 @@ function threats(square, other, rules) {
 const quarter = (square, rules) => Math.floor((4 * square) / rules.squares) + 1;
 const rolledSix = (move) => move.from === null || move.to - move.from === DIE;
 
-// How many pieces could capture on a square by a legal roll, times the quarter that a piece there is in.
+// 1 to 3: how far a piece on this main-field square has come, in parts of 15, 15 and 10 squares out of 40.
+const stretch = (square, { squares }) => 1 + Number(8 * square >= 3 * squares) + Number(4 * square >= 3 * squares);
+const boxed = ({ own }, rules) => own.length < rules.pieces;
+
+// The other side's pieces behind a main-field square, on their own A-square or after it.
+const started = (board, end, rules) =>
+  end < rules.squares ? foes(board, rules).filter((foe) => rules.squares / 2 <= foe && foe < end) : [];
+
+// How many pieces could capture on a square by a legal roll, times the stretch that a piece there is on.
 function risk(square, other, rules) {
   if (square < 0 || square >= rules.squares) return 0;
   const theirs = opposite(square, rules);
-  const boxed = other.length < rules.pieces;
-  const reach = boxed ? DIE - 1 : DIE; // a 6 must bring a piece out of the box
+  const waiting = other.length < rules.pieces;
+  const reach = waiting ? DIE - 1 : DIE; // a 6 must bring a piece out of the box
   const near = other.filter((q) => theirs - reach <= q && q < theirs).length;
-  return quarter(square, rules) * (near + Number(boxed && theirs === 0 && !other.includes(0)));
+  return stretch(square, rules) * (near + Number(waiting && theirs === 0 && !other.includes(0)));
 }
 
 export const FEATURES = {
@@ -53,7 +61,7 @@ export const FEATURES = {
   spoils: (board, move, rules) => (move.captures ? 1 + quarter(opposite(move.to, rules), rules) : 0),
   safety: (board, move, rules) => {
     const gained = risk(start(move), board.other, rules) - risk(move.to, left(board, move, rules), rules);
-    return (rolledSix(move) ? 1 : 2) * gained;
+    return (rolledSix(move) ? 1 : 2) * (boxed(board, rules) ? 3 : 1) * gained;
   },
   pursuers: (board, move, rules) => {
     const other = left(board, move, rules);
@@ -63,10 +71,13 @@ export const FEATURES = {
   },
   targets: (board, move, rules) => (rolledSix(move) ? 3 : 1) * FEATURES.chase(board, move, rules),
   quarry: (board, move, rules) => foes(board, rules).filter((q) => move.to < q && q < rules.squares / 2).length,
-  guard: (board, move, rules) => {
-    const home = board.other.filter((q) => q >= rules.squares).length;
-    const ahead = start(move) < rules.squares / 2 && foes(board, rules).some((foe) => foe < start(move));
-    return Number(home >= rules.pieces - 1 && ahead);
+  between: (board, move, rules) =>
+    2 * FEATURES.quarry(board, move, rules) + (boxed(board, rules) ? 2 : 1) * started(board, move.to, rules).length,
+  stay: (board, move, rules) => {
+    if (start(move) >= rules.squares) return Number(boxed(board, rules));
+    const late = board.other.filter((q) => q >= rules.squares).length >= rules.pieces - 1;
+    const leaving = start(move) < rules.squares / 2 && foes(board, rules).some((foe) => foe < start(move));
+    return Number(late && (leaving || started(board, move.to, rules).length > 0));
   },
   square: (board, move, rules) => {
     const [half, goal] = [rules.squares / 2, rules.squares];
