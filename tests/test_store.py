@@ -102,15 +102,14 @@ def test_decode_undoes_encode(name: str, where: ProfileSlice, first: int, count:
 @given(where=layouts(), count=st.integers(1, 700), seed=st.integers(0, 99))
 def test_the_compiled_prediction_and_its_twin_agree(word: str, where: ProfileSlice, count: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(0, 250, count).astype(word)
-    place = where.squares, where.own, where.other, where.first
     plain, compiled = values.copy(), values.copy()
     reference_prediction.subtract(plain, where)
-    _blocks.subtract(compiled, *place)
+    _blocks.subtract(compiled, *where)
     assert np.array_equal(plain, compiled)
     reference_prediction.add(plain, where)
-    _blocks.add(compiled, *place)
     assert np.array_equal(plain, values)
-    assert np.array_equal(compiled, values)
+    _blocks.decode(_blocks.split(compiled, compiled.itemsize), decoded := np.empty_like(values), *where)
+    assert np.array_equal(decoded, values)
 
 
 def arrangements(squares: int, pieces: int) -> list[tuple[int, ...]]:
@@ -140,33 +139,33 @@ def test_each_piece_is_predicted_from_one_square_further_on(squares: int, own: i
 
 
 WORDS, BYTES = np.zeros(10, "<u4"), np.zeros(40, np.uint8)
+WHERE = 8, 2, 2, 0
 WRONG_CALLS = {
-    "join: no bytes": lambda: _blocks.join(b"", WORDS.copy(), 0),
-    "join: no words": lambda: _blocks.join(BYTES, WORDS[:0].copy(), 0),
-    "join: None for bytes": lambda: _blocks.join(None, WORDS.copy(), 0),
-    "join: None for words": lambda: _blocks.join(BYTES, None, 0),
-    "join: too many bytes": lambda: _blocks.join(bytes(50), WORDS.copy(), 0),
-    "join: not a multiple": lambda: _blocks.join(bytes(11), WORDS.copy(), 0),
-    "join: other type": lambda: _blocks.join(BYTES, np.zeros(10), 0),
-    "join: strided": lambda: _blocks.join(BYTES, np.zeros(20, "<u4")[::2], 0),
-    "join: read-only": lambda: _blocks.join(BYTES, np.broadcast_to(WORDS, (10,)), 0),
-    "split: no plane": lambda: _blocks.split(WORDS, 0, 0),
-    "split: negative planes": lambda: _blocks.split(WORDS, -1, 0),
-    "split: too many planes": lambda: _blocks.split(WORDS, 5, 0),
-    "split: no words": lambda: _blocks.split(WORDS[:0], 4, 0),
-    "split: None": lambda: _blocks.split(None, 4, 0),
+    "decode: no bytes": lambda: _blocks.decode(b"", WORDS.copy(), *WHERE),
+    "decode: no words": lambda: _blocks.decode(BYTES, WORDS[:0].copy(), *WHERE),
+    "decode: None for bytes": lambda: _blocks.decode(None, WORDS.copy(), *WHERE),
+    "decode: None for words": lambda: _blocks.decode(BYTES, None, *WHERE),
+    "decode: too many bytes": lambda: _blocks.decode(bytes(50), WORDS.copy(), *WHERE),
+    "decode: not a multiple": lambda: _blocks.decode(bytes(11), WORDS.copy(), *WHERE),
+    "decode: other type": lambda: _blocks.decode(BYTES, np.zeros(10), *WHERE),
+    "decode: strided": lambda: _blocks.decode(BYTES, np.zeros(20, "<u4")[::2], *WHERE),
+    "decode: read-only": lambda: _blocks.decode(BYTES, np.broadcast_to(WORDS, (10,)), *WHERE),
+    "decode: two dimensions": lambda: _blocks.decode(BYTES, np.zeros((10, 2), "<u4"), *WHERE),
+    "split: no plane": lambda: _blocks.split(WORDS, 0),
+    "split: negative planes": lambda: _blocks.split(WORDS, -1),
+    "split: too many planes": lambda: _blocks.split(WORDS, 5),
+    "split: no words": lambda: _blocks.split(WORDS[:0], 4),
+    "split: None": lambda: _blocks.split(None, 4),
     **{
-        f"{name}: {wrong}": partial(getattr(_blocks, name), WORDS.copy(), *wrong)
-        for name in ("subtract", "add")
+        f"{name}: {wrong}": partial(call, WORDS.copy(), *wrong)
+        for name, call in (("subtract", _blocks.subtract), ("decode", partial(_blocks.decode, BYTES)))
         for wrong in (
             (8, -1, 0, 0), (8, 0, -1, 0), (8, 8, 0, 0), (8, 0, 8, 0), (8, 5, 4, 0), (65, 2, 2, 0), (-1, 0, 0, 0),
             (8, 2, 2, -1), (8, 2, 2, 2**63 - 1), (40, 3, 3, 2**63 - 5), (2**31 - 1, 2, 2, 0),
         )
     },
-    "subtract: no words": lambda: _blocks.subtract(WORDS[:0].copy(), 8, 2, 2, 0),
-    "subtract: None": lambda: _blocks.subtract(None, 8, 2, 2, 0),
-    "add: other type": lambda: _blocks.add(np.zeros(10), 8, 2, 2, 0),
-    "add: two dimensions": lambda: _blocks.add(np.zeros((10, 2), "<u4"), 8, 2, 2, 0),
+    "subtract: no words": lambda: _blocks.subtract(WORDS[:0].copy(), *WHERE),
+    "subtract: None": lambda: _blocks.subtract(None, *WHERE),
 }  # fmt: skip
 
 
@@ -180,8 +179,8 @@ def test_wrong_arguments_of_compiled_functions_are_refused(call: Callable[[], ob
 def test_any_block_of_any_profile_can_be_predicted(first: int, own: int, other: int, count: int) -> None:
     values = np.arange(count, dtype="<u4")
     _blocks.subtract(values, 64, own, other, first)
-    _blocks.add(values, 64, own, other, first)
-    assert np.array_equal(values, np.arange(count))
+    _blocks.decode(_blocks.split(values, 4), decoded := np.empty_like(values), 64, own, other, first)
+    assert np.array_equal(decoded, np.arange(count))
 
 
 def test_a_smooth_table_compresses_better_where_it_lies() -> None:

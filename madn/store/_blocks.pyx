@@ -37,28 +37,51 @@ cdef void fill_table() noexcept:
 fill_table()
 
 
-def join(const uint8_t[::1] planes not None, word[::1] out not None, word balance):
-    """Fill `out` with the words whose bytes, lowest first, are the planes; take `balance` off each."""
-    cdef Py_ssize_t n = out.shape[0], i
-    cdef int width, level
-    cdef const uint8_t* plane
+def decode(const uint8_t[::1] planes not None, word[::1] out not None, int squares, int own, int other, int64_t first):
+    """Undo `subtract` and `split`: fill `out` with the words of a block whose planes of bytes these are."""
+    cdef Py_ssize_t n = out.shape[0]
+    cdef int width
     if n == 0 or planes.shape[0] % n or not 1 <= planes.shape[0] // n <= <Py_ssize_t>sizeof(word):
         raise ValueError(f"{planes.shape[0]} bytes are not 1 to {sizeof(word)} planes of {n} words")
+    check_slice(n, squares, own, other, first)
     width = <int>(planes.shape[0] // n)
     with nogil:
-        if width == 4:
-            join_four(&planes[0], &out[0], n, balance)
-        else:
-            plane = &planes[0]
-            for i in range(n):
-                out[i] = <word>(plane[i] - balance)
-            for level in range(1, width):
-                plane = &planes[level * n]
-                for i in range(n):
-                    out[i] = <word>(out[i] + (<word>plane[i] << (8 * level)))
+        join(&planes[0], &out[0], n, width)
+        passes(&out[0], n, squares, own, other, first, True)
+        if width < <int>sizeof(word):
+            keep_low(&out[0], n, width)
 
 
-cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word balance) noexcept nogil:
+cdef inline uint64_t balance(int width) noexcept nogil:
+    """0x80 in every byte: with it added, small remainders of either sign leave the upper planes constant."""
+    return <uint64_t>0x8080808080808080u >> (8 * (8 - width))
+
+
+cdef inline void keep_low(word* x, Py_ssize_t n, int width) noexcept nogil:
+    """Keep the bytes that have planes."""
+    cdef word mask = <word>((<uint64_t>1 << (8 * width)) - 1)
+    cdef Py_ssize_t i
+    for i in range(n):
+        x[i] &= mask
+
+
+cdef inline void join(const uint8_t* planes, word* out, Py_ssize_t n, int width) noexcept nogil:
+    """Words from their bytes, lowest first, with the balance taken off."""
+    cdef word surplus = <word>balance(width)
+    cdef int level
+    cdef Py_ssize_t i
+    if width == 4:
+        join_four(planes, out, n, surplus)
+        return
+    for i in range(n):
+        out[i] = <word>(planes[i] - surplus)
+    for level in range(1, width):
+        planes += n
+        for i in range(n):
+            out[i] = <word>(out[i] + (<word>planes[i] << (8 * level)))
+
+
+cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word surplus) noexcept nogil:
     """The commonest width in one pass over the words."""
     cdef const uint8_t* b = planes + n
     cdef const uint8_t* c = planes + 2 * n
@@ -67,11 +90,11 @@ cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word 
     cdef uint32_t total
     for i in range(n):
         total = <uint32_t>planes[i] | <uint32_t>b[i] << 8 | <uint32_t>c[i] << 16 | <uint32_t>d[i] << 24
-        out[i] = <word>(total - balance)
+        out[i] = <word>(total - surplus)
 
 
-def split(const word[::1] words not None, int width, word balance):
-    """Return the planes of bytes, least significant first, of the words with `balance` added to each."""
+def split(const word[::1] words not None, int width):
+    """Return the planes of bytes, least significant first, of the words with the balance added to each."""
     cdef Py_ssize_t n = words.shape[0], i
     cdef int level
     if n == 0 or not 1 <= width <= <int>sizeof(word):
@@ -79,22 +102,20 @@ def split(const word[::1] words not None, int width, word balance):
     planes = np.empty(n * width, np.uint8)
     cdef uint8_t[::1] view = planes
     cdef uint8_t* plane
+    cdef word surplus = <word>balance(width)
     with nogil:
         for level in range(width):
             plane = &view[level * n]
             for i in range(n):
-                plane[i] = <uint8_t>(<word>(words[i] + balance) >> (8 * level))
+                plane[i] = <uint8_t>(<word>(words[i] + surplus) >> (8 * level))
     return planes
 
 
 def subtract(word[::1] x not None, int squares, int own, int other, int64_t first):
     """Replace the words of a block by what is left when each is predicted from its neighbours."""
-    passes(x, squares, own, other, first, False)
-
-
-def add(word[::1] x not None, int squares, int own, int other, int64_t first):
-    """Undo `subtract`."""
-    passes(x, squares, own, other, first, True)
+    check_slice(x.shape[0], squares, own, other, first)
+    with nogil:
+        passes(&x[0], x.shape[0], squares, own, other, first, False)
 
 
 cdef int check_slice(Py_ssize_t count, int squares, int own, int other, int64_t first) except -1:
@@ -105,18 +126,15 @@ cdef int check_slice(Py_ssize_t count, int squares, int own, int other, int64_t 
     return 0
 
 
-cdef int passes(word[::1] x, int squares, int own, int other, int64_t first, bint undo) except -1:
-    check_slice(x.shape[0], squares, own, other, first)
+cdef void passes(word* x, int64_t n, int squares, int own, int other, int64_t first, bint undo) noexcept nogil:
+    """Predict by all pieces of both sides, or undo it."""
     cdef int64_t row = CHOOSE[squares - own][other]
     cdef int64_t table = row * CHOOSE[squares][own]
-    with nogil:
-        if undo:
-            over_pieces(&x[0], first, first + x.shape[0], squares, own, table, row, undo)
-            over_pieces(&x[0], first, first + x.shape[0], squares - own, other, row, 1, undo)
-        else:
-            over_pieces(&x[0], first, first + x.shape[0], squares - own, other, row, 1, undo)
-            over_pieces(&x[0], first, first + x.shape[0], squares, own, table, row, undo)
-    return 0
+    if undo:
+        over_pieces(x, first, first + n, squares, own, table, row, undo)
+    over_pieces(x, first, first + n, squares - own, other, row, 1, undo)
+    if not undo:
+        over_pieces(x, first, first + n, squares, own, table, row, undo)
 
 
 cdef void over_pieces(word* x, int64_t first, int64_t end, int squares, int pieces, int64_t period,

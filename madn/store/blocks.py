@@ -2,7 +2,7 @@
 
 import struct
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Encoding:
     @property
     def word(self) -> np.dtype[Any]:
         """The unsigned integers that a block is computed in."""
-        return np.dtype(f"<u{np.dtype(self.dtype).itemsize}")
+        return WORDS[self.dtype]
 
     @property
     def quantised(self) -> bool:
@@ -66,6 +66,7 @@ class Encoding:
 
 
 MIN_BITS, MAX_BITS = 8, 24
+WORDS = {dtype: np.dtype(f"<u{dtype[2]}") for dtype in ("<u1", "<u2", "<u4", "<i4", "<f8")}
 QUANTISED = 256  # the code of B bits is QUANTISED + B
 
 
@@ -84,8 +85,7 @@ ENCODINGS = {
 TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileSlice:
+class ProfileSlice(NamedTuple):
     """Where a block lies in its profile: main squares, pieces of both sides on them, the rank of its first value."""
 
     squares: int
@@ -103,8 +103,8 @@ def profile_slice(rules: Rules, profile: tuple[int, int, int, int], first_rank: 
 def encode(values: Array, encoding: Encoding, first_id: int, where: ProfileSlice, level: int = LEVEL) -> bytes:
     """Return the frame of a block: what the prediction leaves, cut into planes of bytes, compressed."""
     words = np.array(values, dtype=encoding.dtype).view(encoding.word)
-    _blocks.subtract(words, where.squares, where.own, where.other, where.first)
-    planes = _blocks.split(words, encoding.width, balance(encoding)).reshape(encoding.width, -1)
+    _blocks.subtract(words, *where)
+    planes = _blocks.split(words, encoding.width).reshape(encoding.width, -1)
     header = HEADER.pack(MAGIC, encoding.code, first_id, len(words))
     return zstd.compress_planes(header, (plane.tobytes() for plane in planes), HEADER.size + planes.size, level)
 
@@ -118,10 +118,7 @@ def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: P
     content = zstd.decompress(frame, HEADER.size + count * encoding.width)
     check_header(content, encoding, first_id, count)
     words = np.empty(count, encoding.word)
-    _blocks.join(memoryview(content)[HEADER.size :], words, balance(encoding))
-    _blocks.add(words, where.squares, where.own, where.other, where.first)
-    if encoding.width != words.itemsize:
-        words &= words.dtype.type((1 << 8 * encoding.width) - 1)
+    _blocks.decode(memoryview(content)[HEADER.size :], words, *where)
     return words.view(encoding.dtype)
 
 
@@ -130,11 +127,6 @@ def check_header(content: bytes, encoding: Encoding, first_id: int, count: int) 
     found, expected = HEADER.unpack_from(content), (MAGIC, encoding.code, first_id, count)
     if found != expected:
         raise CorruptBlockError(f"block header is {found}, expected {expected}")
-
-
-def balance(encoding: Encoding) -> int:
-    """0x80 in every byte: with it added, small remainders of either sign leave the upper planes constant."""
-    return int("80" * encoding.width, 16)
 
 
 def probabilities(raw: Array, encoding: Encoding) -> bool:

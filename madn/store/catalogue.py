@@ -195,7 +195,7 @@ class LudoCatalogueFile(CatalogueFile):
         self.catalogue = Catalogue(
             format=self.format,
             rules=rules,
-            profiles=tuple(rules.profiles()),
+            profiles=tuple((p1, f1, p2, f2) for _, p1, f1, p2, f2, _, _ in profiles),
             first_ids=np.array([row[5] for row in profiles], np.int64),
             sizes=np.array([row[6] for row in profiles], np.int64),
             provenance=self.provenance,
@@ -262,9 +262,8 @@ class LudoCatalogueFile(CatalogueFile):
             digest=columns[8] if len(columns) > 8 else (),
         )
         if len(table):
-            check_range(
-                "first ID", table.first_id[1:], (table.first_id + count)[:-1], catalogue.rules.positions, first + 1
-            )
+            positions = int(catalogue.first_ids[-1] + catalogue.sizes[-1])
+            check_range("first ID", table.first_id[1:], (table.first_id + count)[:-1], positions, first + 1)
         check_frames(self.files, table)
         return table
 
