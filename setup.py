@@ -118,7 +118,7 @@ def extensions():
     for source in sorted(Path("madn").rglob("*.pyx")):
         name = ".".join(source.with_suffix("").parts)
         if AVX2 or not name.endswith("_avx2"):
-            yield Extension(name, [source.as_posix()])
+            yield Extension(name, [source.as_posix()], depends=["madn/_machine.h"])  # which other headers include
 
 
 setup(

@@ -7,20 +7,13 @@
 #ifndef MADN_BEST_MOVES_H
 #define MADN_BEST_MOVES_H
 
-#include <stdint.h>
 #include <string.h>
+
+#include "../_machine.h"
 
 #define BLOCK 512     /* columns that are looked at together */
 #define ROLLS 6
 #define ALONE 4096    /* in a word: once for each roll whose best move has no equal; below it 2 bits for each roll */
-
-#if defined(_MSC_VER) && !defined(__clang__)
-#define MOVES_INLINE static __forceinline
-#define ONLY __restrict
-#else
-#define MOVES_INLINE static inline __attribute__((always_inline, unused))
-#define ONLY __restrict__
-#endif
 
 #define HIGHER(x, y) ((x) > (y) ? (x) : (y))
 #define LOWER(x, y) ((x) < (y) ? (x) : (y))
@@ -36,7 +29,7 @@ typedef struct {      /* a row against all columns so far; margin: best less sec
 } found_t;
 
 /* How many of n columns make a position with a row that stands on `squares`; `open` says which (1 or 0). */
-MOVES_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t *ONLY open) {
+INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t *ONLY open) {
     int count = 0;
     for (int i = 0; i < n; i++) {
         const uint64_t both = masks[i] & squares;
@@ -54,7 +47,7 @@ MOVES_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, in
         T word[BLOCK];    /* the choices, and ALONE for each that has no equal */                                    \
     } work_##S;                                                                                                      \
     /* A decision of k options. `unit` is 4^(roll - 1). */                                                           \
-    MOVES_INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {    \
+    INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {    \
         const T *const v0 = option[0], *const v1 = option[1];                                                        \
         const T *const v2 = option[k > 2 ? 2 : 0], *const v3 = option[k > 3 ? 3 : 0];                                \
         for (int i = 0; i < n; i++) {                                                                                \
@@ -80,7 +73,7 @@ MOVES_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, in
         }                                                                                                            \
     }                                                                                                                \
     /* The same margin of one column; -1 if there is no decision. */                                                 \
-    MOVES_INLINE T margin_at_##S(const T *const *option, int k, int i) {                                            \
+    INLINE T margin_at_##S(const T *const *option, int k, int i) {                                            \
         if (k < 2) return -1;                                                                                        \
         T best = HIGHER(option[0][i], option[1][i]), second = LOWER(option[0][i], option[1][i]);                     \
         for (int j = 2; j < k; j++) {                                                                                \
@@ -91,7 +84,7 @@ MOVES_INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, in
     }                                                                                                                \
     /* Row against the n columns from `first` on: all pointers are to the first column. `option` are those of the    \
      * six rolls, one after the other, `count` says how many each has. `words` may be NULL. */                       \
-    MOVES_INLINE void choose_##S(const T *const *option, const int *count, const uint64_t *masks, uint64_t squares, \
+    INLINE void choose_##S(const T *const *option, const int *count, const uint64_t *masks, uint64_t squares, \
                                   int64_t first, int n, T tie, uint16_t *ONLY words, found_t *found) {               \
         work_##S w;                                                                                                  \
         int32_t open[BLOCK];                                                                                         \

@@ -7,65 +7,40 @@
  * leave one move, and (rolls, state) for each; how many leave two, and (rolls, state, state) for each; how many leave
  * more, and (rolls, count, states) for each.
  *
- * Every routine exists for 8 lanes (suffix _8) and for one (suffix _1). The AVX2 version computes the same bits.
+ * Every routine exists for 8 lanes (suffix _8) and for one (suffix _1). The lanes of all builds have the same bits.
  */
 #ifndef MADN_CANTSTOP_LANES_H
 #define MADN_CANTSTOP_LANES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
-#if defined(_MSC_VER) && !defined(__clang__)
-#define CS_INLINE static __forceinline
-#else
-#define CS_INLINE static inline __attribute__((always_inline, unused))
-#endif
+#include "../../_machine.h"
 
-#if defined(__GNUC__)
-#define ask_for(address) __builtin_prefetch(address)
-#else
-#define ask_for(address) ((void)(address))
-#endif
 #define NIBBLES UINT64_C(0x1111111111111111) /* the lowest bit of every four */
 #define AHEAD 6 /* states between asking for a row and reading it: rows are scattered over all of the values */
 
-#if defined(__AVX2__)
-#include <immintrin.h>
-typedef struct { __m256d a, b; } lanes_8;
-CS_INLINE lanes_8 pair_8(__m256d a, __m256d b) { lanes_8 x; x.a = a; x.b = b; return x; }
-CS_INLINE lanes_8 load_8(const double *p) { return pair_8(_mm256_loadu_pd(p), _mm256_loadu_pd(p + 4)); }
-CS_INLINE void store_8(double *p, lanes_8 x) { _mm256_storeu_pd(p, x.a); _mm256_storeu_pd(p + 4, x.b); }
-CS_INLINE lanes_8 same_8(double y) { return pair_8(_mm256_set1_pd(y), _mm256_set1_pd(y)); }
-CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) {
-    return pair_8(_mm256_mul_pd(x.a, _mm256_set1_pd(y)), _mm256_mul_pd(x.b, _mm256_set1_pd(y)));
-}
-CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { return pair_8(_mm256_add_pd(x.a, y.a), _mm256_add_pd(x.b, y.b)); }
+typedef VECTOR(double) part;
+enum { PARTS = 8 * sizeof(double) / sizeof(part) };
+typedef struct { part v[PARTS]; } lanes_8;
+#define EACH_PART for (int i = 0; i < PARTS; i++)
+INLINE lanes_8 load_8(const double *p) { return *(const lanes_8 *)p; }
+INLINE void store_8(double *p, lanes_8 x) { *(lanes_8 *)p = x; }
+INLINE lanes_8 scaled_8(lanes_8 x, double y) { EACH_PART x.v[i] *= y; return x; }
+INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { EACH_PART x.v[i] += y.v[i]; return x; }
+INLINE lanes_8 same_8(double y) { lanes_8 x = {0}; EACH_PART x.v[i] += y; return x; }
 /* a in the lanes where x is at least y, b in the others */
-CS_INLINE lanes_8 at_least_8(lanes_8 x, lanes_8 y, lanes_8 a, lanes_8 b) {
-    return pair_8(_mm256_blendv_pd(b.a, a.a, _mm256_cmp_pd(x.a, y.a, _CMP_GE_OQ)),
-                  _mm256_blendv_pd(b.b, a.b, _mm256_cmp_pd(x.b, y.b, _CMP_GE_OQ)));
+INLINE lanes_8 at_least_8(lanes_8 x, lanes_8 y, lanes_8 a, lanes_8 b) {
+    EACH_PART a.v[i] = BLEND(x.v[i] >= y.v[i], a.v[i], b.v[i]);
+    return a;
 }
-#else
-typedef struct { double v[8]; } lanes_8;
-#define EACH_8 for (int i = 0; i < 8; i++)
-CS_INLINE lanes_8 load_8(const double *p) { lanes_8 x; EACH_8 x.v[i] = p[i]; return x; }
-CS_INLINE void store_8(double *p, lanes_8 x) { EACH_8 p[i] = x.v[i]; }
-CS_INLINE lanes_8 same_8(double y) { lanes_8 x; EACH_8 x.v[i] = y; return x; }
-CS_INLINE lanes_8 scaled_8(lanes_8 x, double y) { EACH_8 x.v[i] *= y; return x; }
-CS_INLINE lanes_8 plus_8(lanes_8 x, lanes_8 y) { EACH_8 x.v[i] += y.v[i]; return x; }
-CS_INLINE lanes_8 at_least_8(lanes_8 x, lanes_8 y, lanes_8 a, lanes_8 b) {
-    EACH_8 b.v[i] = x.v[i] >= y.v[i] ? a.v[i] : b.v[i];
-    return b;
-}
-#endif
 
 typedef double lanes_1;
-CS_INLINE lanes_1 load_1(const double *p) { return *p; }
-CS_INLINE void store_1(double *p, lanes_1 x) { *p = x; }
-CS_INLINE lanes_1 same_1(double y) { return y; }
-CS_INLINE lanes_1 scaled_1(lanes_1 x, double y) { return x * y; }
-CS_INLINE lanes_1 plus_1(lanes_1 x, lanes_1 y) { return x + y; }
-CS_INLINE lanes_1 at_least_1(lanes_1 x, lanes_1 y, lanes_1 a, lanes_1 b) { return x >= y ? a : b; }
+INLINE lanes_1 load_1(const double *p) { return *p; }
+INLINE void store_1(double *p, lanes_1 x) { *p = x; }
+INLINE lanes_1 same_1(double y) { return y; }
+INLINE lanes_1 scaled_1(lanes_1 x, double y) { return x * y; }
+INLINE lanes_1 plus_1(lanes_1 x, lanes_1 y) { return x + y; }
+INLINE lanes_1 at_least_1(lanes_1 x, lanes_1 y, lanes_1 a, lanes_1 b) { return x >= y ? a : b; }
 
 /* What stopping in each state is worth: `one minus` the value of the opponent's anchor in the component it leads to.
  *   first[state], kind[state]   where the row of that component lies, and which columns of it belong to the lanes
@@ -73,7 +48,7 @@ CS_INLINE lanes_1 at_least_1(lanes_1 x, lanes_1 y, lanes_1 a, lanes_1 b) { retur
  *   shift[kind]                 added to `first`; negative: stopping wins the game
  *   spot[3 * state]             squares the markers stand on; taken[spot] has the bit of a lane whose opponent holds it
  *   score[state] < threshold    a player by the rule of 28 does not stop (unless that wins); score may be NULL */
-CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const uint16_t *kind, const uint8_t *spot,
+INLINE void stops(const int W, int64_t states, const int64_t *first, const uint16_t *kind, const uint8_t *spot,
                      const uint8_t *taken, const int32_t *column, const int64_t *shift, const int16_t *score,
                      int threshold, const double *values, double *stop) {
     for (int64_t state = 0; state < states; state++, spot += 3, stop += W) {
@@ -83,8 +58,8 @@ CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const ui
         if (state + AHEAD < states && shift[kind[state + AHEAD]] >= 0) {
             const int64_t row = first[state + AHEAD] + shift[kind[state + AHEAD]];
             const int32_t *n = column + kind[state + AHEAD] * W;
-            for (int i = 0; i < W; i += 2) ask_for(values + row + n[i]);
-            ask_for(values + row + n[W - 1]);
+            for (int i = 0; i < W; i += 2) prefetch(values + row + n[i]);
+            prefetch(values + row + n[W - 1]);
         }
         if (shift[k] < 0) {
             for (int i = 0; i < W; i++) stop[i] = 1.0;
@@ -103,7 +78,7 @@ CS_INLINE void stops(const int W, int64_t states, const int64_t *first, const ui
 
 /* The states in their order; the anchor's numbers are the last. `obey`: stop wherever it is allowed. */
 #define CS_TURN(W)                                                                                                    \
-    CS_INLINE void turn_##W(const uint16_t *program, int64_t states, const double *stop, const double *fail, int obey,\
+    INLINE void turn_##W(const uint16_t *program, int64_t states, const double *stop, const double *fail, int obey,\
                             double scale, double *value, double *slope) {                                             \
         const lanes_##W failed = load_##W(fail);                                                                      \
         for (int64_t state = 0; state < states; state++) {                                                            \

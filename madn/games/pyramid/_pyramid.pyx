@@ -18,7 +18,7 @@ from libc.string cimport memcmp, memcpy, memset
 from madn._machine cimport check_number, check_shape, checked_threads
 
 cdef extern from "rows.h":
-    void ask_for(const void* address) noexcept nogil
+    void prefetch(const void* address) noexcept nogil
     void least_of(uint8_t* least, const uint8_t* values, int chunks) noexcept nogil
     void most_of(uint8_t* most, const uint8_t* lengths, int rows, uint8_t more) noexcept nogil
 

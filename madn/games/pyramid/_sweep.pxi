@@ -59,7 +59,7 @@ cdef void solve_block(const Numbers* g, const uint8_t* const* levels, int level,
     unrank(g, block, x)
     size = options_of(g, x, level, options)
     for i in range(size):
-        ask_for(&g.places[options[i].block])
+        prefetch(&g.places[options[i].block])
     while length[rows]:
         first[rows] = end
         chunks[rows] = (2 * length[rows] + 15) // 16
@@ -69,8 +69,8 @@ cdef void solve_block(const Numbers* g, const uint8_t* const* levels, int level,
     for i in range(size):
         place = g.places[options[i].block]
         blocks[i] = levels[options[i].level] + 2 * (place >> 16)
-        ask_for(blocks[i])
-        ask_for(blocks[i] + 64)
+        prefetch(blocks[i])
+        prefetch(blocks[i] + 64)
     for i in range(size):
         there = g.offset + (g.places[options[i].block] & 0xFFFF) * ROWS + options[i].twos
         for row in range(rows):

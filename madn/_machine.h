@@ -1,0 +1,30 @@
+/* What compilers call differently, and vectors as wide as the instructions of a build. */
+#ifndef MADN_MACHINE_H
+#define MADN_MACHINE_H
+
+#include <stdint.h>
+
+#if defined(__AVX2__)
+#define WIDTH 32 /* bytes */
+#else
+#define WIDTH 16
+#endif
+
+/* Arithmetic of vectors is that of their lanes; comparing them gives a mask, and BLEND(mask, x, y) has the x of the
+ * lanes in it and the y of the others. A compiler without vectors has those of one lane. ONLY says that nothing
+ * else points to the same memory. */
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline, unused))
+#define ONLY __restrict__
+#define VECTOR(T) T __attribute__((vector_size(WIDTH), aligned(sizeof(T)), may_alias))
+#define BLEND(mask, x, y) (__typeof__(x))(((__typeof__(mask))(x) & (mask)) | ((__typeof__(mask))(y) & ~(mask)))
+#define prefetch(address) __builtin_prefetch(address)
+#else
+#define INLINE static __forceinline
+#define ONLY __restrict
+#define VECTOR(T) T
+#define BLEND(mask, x, y) ((mask) ? (x) : (y))
+#define prefetch(address) ((void)(address))
+#endif
+
+#endif
