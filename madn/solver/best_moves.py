@@ -1,6 +1,5 @@
 """The best moves of a solved component, row after row, and what they are worth."""
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,8 +10,9 @@ from madn.solver import kernels
 from madn.solver.census import Census
 from madn.solver.footprint import WINDOW
 from madn.solver.numbers import Representation, Values
-from madn.solver.rows import WholeRows, row_values
+from madn.solver.rows import WholeRows
 from madn.solver.sides import Side
+from madn.solver.strips import slot_starts
 from madn.solver.tables import option_offsets
 
 
@@ -88,11 +88,8 @@ class Window:
     """Rows of a class and of the six before it, either side to move."""
 
     def __init__(self, rows: WholeRows) -> None:
-        self.rows, self.room = rows, row_values(rows.side, rows.others)
-        self.classes = len(rows.side.class_start) - 1
-        self.start = np.zeros(rows.side.size, np.int64)
-        for number, (begin, end) in enumerate(pairwise(rows.side.class_start.tolist())):
-            self.start[begin:end] = number % WINDOW * self.room + np.arange(end - begin) * rows.others.size
+        self.rows, self.classes = rows, len(rows.side.class_start) - 1
+        self.start, self.room = slot_starts(rows.side, rows.others, np.zeros(self.classes, np.int64), WINDOW)
         self.L, self.R = (np.zeros(WINDOW * self.room, rows.file.dtype) for _ in range(2))
 
     def load(self, number: int) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -187,8 +187,8 @@ class Delivery:
 
     @contextmanager
     def _whole_rows(self, own: int, other: int) -> Iterator[WholeRows]:
-        file = self.scratch.open(self.scratch.pair_of(own, other))
-        with closing(file), ThreadPoolExecutor(self.plan.threads) as pool:
+        pair = self.scratch.pair_of(own, other)
+        with self.scratch.open(pair) as file, ThreadPoolExecutor(self.plan.threads) as pool:
             yield WholeRows(file, own, pool)
 
     def _matrices(self, own: int, other: int, room: int) -> Matrices | None:

@@ -32,7 +32,7 @@ from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.strips import StripFile, Tiling, checksum
+from madn.solver.strips import StripFile, Tiling, checksum, slot_starts
 from madn.solver.tables import LANES, SweepTables
 
 
@@ -44,13 +44,8 @@ class RowWindow:
 
     def __init__(self, file: StripFile) -> None:
         self.file, self.tiling = file, file.tiling
-        side, columns = self.tiling.rows, self.tiling.columns
-        widths = [int(columns.size - columns.class_start[c]) for c in range(self.tiling.strips)]
-        room = max(int(size) * width for size, width in zip(np.diff(side.class_start), widths, strict=True))
-        self.start = np.zeros(side.size, np.int64)
-        for c, width in enumerate(widths):
-            a, end = side.class_start[c : c + 2]
-            self.start[a:end] = c % SLOTS * room + np.arange(end - a) * width - int(columns.class_start[c])
+        first = self.tiling.columns.class_start[: self.tiling.strips]
+        self.start, room = slot_starts(self.tiling.rows, self.tiling.columns, first, SLOTS)
         self.L, self.R = (np.zeros(SLOTS * room + LANES, file.dtype) for _ in range(2))
 
     def announce(self, strip: int) -> None:

@@ -5,7 +5,6 @@ import os
 import threading
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -53,12 +52,8 @@ class Tiling:
 
         Strip i is in slot i % slots; `start[a] + b` is the place of column b of row a.
         """
-        room = max(self.dense_size(i) for i in range(self.strips))
-        start = np.zeros(self.rows.size, np.int64)
-        for i in range(self.strips):
-            a, end = self.rows.class_start[i : i + 2]
-            first = int(self.columns.class_start[self.first_class(i)])
-            start[a:end] = i % slots * room + np.arange(end - a) * (self.columns.size - first) - first
+        first = self.columns.class_start[[self.first_class(i) for i in range(self.strips)]]
+        start, room = slot_starts(self.rows, self.columns, first, slots)
         return start, slots * room
 
     def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Values) -> Values:
@@ -131,9 +126,7 @@ class StripFile:
     def __enter__(self) -> "StripFile":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _transfer(self, call: Any, values: Values, at: int) -> None:
