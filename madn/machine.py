@@ -15,6 +15,9 @@ from madn._machine import max_threads
 from madn._machine import openmp as openmp
 from madn.errors import InvalidRulesError, ResourceError
 
+if sys.platform != "win32":
+    import fcntl
+
 Build = TypeVar("Build")
 
 

@@ -246,19 +246,8 @@ class Job:
 
 def provenance(result: Result) -> dict[str, Any]:
     """How the values were made, for the catalogue; what has tables of its own there is left out."""
-    elsewhere = {
-        "pieces",
-        "squares",
-        "rules",
-        "positions",
-        "start",
-        "min",
-        "max",
-        "min_board",
-        "max_board",
-        "win",
-        "out",
-    }
+    elsewhere = {"pieces", "squares", "rules", "positions", "start", "win", "out"}
+    elsewhere |= {"min", "max", "min_board", "max_board"}
     facts = {name: value for name, value in result.to_json().items() if name not in elsewhere and value is not None}
     return {"command": "solve", "versions": versions(), **facts}
 

@@ -454,7 +454,7 @@ def test_check_writable_leaves_nothing(tmp_path: Path) -> None:
     check_writable(tmp_path / "db")
     assert tree(tmp_path) == []
     with pytest.raises(ResourceError, match="bytes are needed"):
-        check_writable(tmp_path / "db", 1 << 60)
+        workplace.check_room([(tmp_path / "db", 1 << 60)])
     assert tree(tmp_path) == []
 
 

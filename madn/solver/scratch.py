@@ -53,7 +53,9 @@ def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
     directory = Path(plan.scratch)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        lock = os.open(directory, os.O_RDONLY) if sys.platform != "win32" else None
+        lock = lock_directory(directory.resolve())
+    except BlockingIOError:
+        raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
     except OSError as error:
         raise OutputError(f"{directory}: not a directory for scratch files: {error.strerror}") from None
     try:

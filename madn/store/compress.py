@@ -19,6 +19,7 @@ from madn.store.encoders import EncodedBlock, Encoder, Measured, PolicyEncoder, 
 from madn.store.move_values import MoveValues
 from madn.store.reader import BlockReader, open_reader
 from madn.store.records import CATALOGUE, BlockTable
+from madn.store.workplace import bytes_in
 from madn.store.writer import DatabaseWriter, open_writer
 
 Progress = Callable[[float, str], None]
@@ -64,9 +65,9 @@ def compress_database(
             work.write(writer, progress)
             measured, figures = writer.measured, work.figures(writer.measured)
             writer.publish(work.provenance(figures), boards, before)
-    after = _directory_bytes(target)
+    after = bytes_in(target)
     return {
-        "bytes_before": _directory_bytes(source),
+        "bytes_before": bytes_in(source),
         "bytes_after": after,
         "bits_per_position": 8 * after / max(int(table.count.sum()), 1),
         "max_error": before + measured.error,
@@ -84,10 +85,6 @@ def _check_arguments(store: str, bits: int | None, level: int) -> None:
         raise MadnError(f"bits must be a whole number from {MIN_BITS} to {MAX_BITS}, not {bits!r}")
     if not (type(level) is int and MIN_LEVEL <= level <= MAX_LEVEL):
         raise MadnError(f"level must be a whole number from {MIN_LEVEL} to {MAX_LEVEL}, not {level!r}")
-
-
-def _directory_bytes(directory: Path) -> int:
-    return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
 
 
 class _Compression:

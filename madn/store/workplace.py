@@ -22,9 +22,6 @@ from madn.machine import free_disk
 from madn.store.catalogue import is_catalogue
 from madn.store.records import CATALOGUE, SUMS
 
-if sys.platform != "win32":
-    import fcntl
-
 JOURNAL = "journal"  # what is done so far; not part of a database
 VALUES = re.compile(r"values-[0-9]{4,}\.madn")
 OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
@@ -58,7 +55,7 @@ def check_room(needs: Iterable[tuple[str | os.PathLike[str], int]]) -> None:
     wanted: dict[int, tuple[list[str], int, int]] = {}
     for path, size in needs:
         target = Path(os.path.realpath(path))
-        present = sum(_bytes_in(directory) for directory in (target, _part_of(target)))
+        present = sum(bytes_in(directory) for directory in (target, _part_of(target)))
         disk = next(directory for directory in (target, *target.parents) if directory.exists())
         names, total, free = wanted.get(disk.stat().st_dev, ([], 0, free_disk(disk)))
         wanted[disk.stat().st_dev] = [*names, str(path)], total + max(0, size - present), free
@@ -73,7 +70,8 @@ def published(path: str | os.PathLike[str]) -> bool:
     return not (_part_of(target) / JOURNAL).exists() and is_catalogue(target / CATALOGUE)
 
 
-def _bytes_in(directory: Path) -> int:
+def bytes_in(directory: Path) -> int:
+    """The bytes of all files in a directory."""
     try:
         return sum(entry.stat(follow_symlinks=False).st_size for entry in os.scandir(directory))
     except OSError:
@@ -212,15 +210,10 @@ class Workplace:
 
 def _lock(directory: Path) -> int | None:
     """Lock a directory for this process (None on Windows); `OutputError` if another process has it."""
-    if sys.platform == "win32":
-        return None
-    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return lock_directory(directory)
     except BlockingIOError:
-        os.close(lock)
         raise OutputError(f"{directory}: another process is writing here") from None
-    return lock
 
 
 def check_replaceable(target: Path) -> None:
