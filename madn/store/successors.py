@@ -1,6 +1,6 @@
 """The values of positions from those of their successors: the mean over the rolls of the best move."""
 
-from typing import Protocol
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,18 +10,14 @@ from madn.rules import DIE, Rules
 
 Ids = NDArray[np.int64]
 Masks = NDArray[np.uint64]
+Wins = NDArray[np.float64]
 
 
-class Wins(Protocol):
-    """Where values come from: a `BlockReader` is one."""
+def recomputed(ids: Ids, read: Callable[[Ids], Wins], rules: Rules) -> Wins:
+    """What the values of positions should be by those of their successors, which `read` gives by ID.
 
-    def wins(self, ids: Ids) -> NDArray[np.float64]:
-        """The probabilities stored for position IDs."""
-        ...
-
-
-def recomputed(ids: Ids, values: Wins, rules: Rules) -> NDArray[np.float64]:
-    """What the values of positions should be by the values of their successors; 1 or 0 in a finished game."""
+    They are 1 or 0 in a finished game.
+    """
     game = Game(rules)
     own, other = game.unrank_many(ids)
     finish = np.uint64(((1 << rules.pieces) - 1) << rules.squares)
@@ -32,7 +28,7 @@ def recomputed(ids: Ids, values: Wins, rules: Rules) -> NDArray[np.float64]:
         own, other = own[running], other[running]
         after, roll, first = successors(own, other, game)
         needed, which = np.unique(game.rank_many(*after), return_inverse=True)
-        win = values.wins(needed)[which]
+        win = read(needed)[which]
         win = np.where(roll == DIE, win, 1.0 - win)
         weights = roll_weights(own, game)
         best = np.maximum.reduceat(win, first).reshape(-1, DIE)

@@ -197,10 +197,8 @@ def _board_problem(reader: BlockReader, table: BlockTable, unreadable: set[int],
         return ""
     if not 0 <= named.block < len(table) or table.first_id[named.block] + (named.offset or 0) != id:
         return f"catalogue says {named.board} is in block {named.block} at {named.offset}, it is not"
-    if int(table.file[named.block]) in unreadable:
+    if reader.policy or int(table.file[named.block]) in unreadable:
         return ""
-    if reader.policy:
-        return "" if 0 <= named.win <= 1 else f"value {named.win} is not a probability"
     win = reader.win(id)
     return "" if win == named.win else f"catalogue says {named.board} has value {named.win}, its block has {win}"
 
@@ -227,7 +225,7 @@ def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], repo
     rules = catalogue.rules
     worst, worst_id = -1.0, 0
     for ids in wanted:
-        difference = np.abs(reader.wins(ids) - recomputed(ids, reader, rules))
+        difference = np.abs(reader.wins(ids) - recomputed(ids, reader.wins, rules))
         report.recomputed += len(ids)
         at = int(np.argmax(difference))
         if difference[at] > worst:
