@@ -231,13 +231,12 @@ class Job:
         plan = self.plan
         per_component = [{"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component]
         shared = {name: getattr(solution, name) for name in ("sweeps", "updates", "seconds", "win", "start")}
-        shared |= {name: getattr(plan, name) for name in ("rules", "positions", "components", "threads", "board")}
+        planned = ("rules", "positions", "components", "threads", "board", "method", "tolerance")
+        shared |= {name: getattr(plan, name) for name in planned}
         return Result(
             **shared,
             **solution.extremes(),
-            method=plan.method,
             representation=plan.representation.name,
-            tolerance=plan.tolerance,
             sweeps_per_component=per_component,
             census=asdict(solution.census) if solution.census else None,
             out=self.out,

@@ -8,7 +8,7 @@ import click
 
 from madn.board import Board
 from madn.cli.options import Function, memory_bytes, rules_options
-from madn.cli.output import columns, duration, json_option, percent, plural, print_json, size
+from madn.cli.output import attributes, columns, duration, json_option, percent, plural, print_json, size
 from madn.cli.progress import ProgressBar
 from madn.rules import Rules
 
@@ -164,23 +164,11 @@ def plan(rules: Rules, as_json: bool, **settings: Any) -> None:
 
 
 def _plan(plan: "Plan") -> dict[str, Any]:
-    return {
-        "pieces": plan.rules.pieces,
-        "squares": plan.rules.squares,
-        "rules": asdict(plan.rules),
-        "positions": plan.positions,
-        "components": plan.components,
-        "largest_component": plan.largest_component,
-        "memory_bytes": plan.memory_bytes,
-        "disk_bytes": plan.disk_bytes,
-        "scratch_bytes": plan.scratch_bytes,
-        "streamed": len(plan.streamed),
-        "for": plan.board,
-        "method": plan.method,
-        "representation": plan.representation.name,
-        "tolerance": plan.tolerance,
-        "threads": plan.threads,
-    }
+    facts = {**attributes(plan.rules, "pieces squares"), "rules": asdict(plan.rules)}
+    facts |= attributes(plan, "positions components largest_component memory_bytes disk_bytes scratch_bytes")
+    facts |= {"streamed": len(plan.streamed), "for": plan.board}
+    facts |= {"method": plan.method, "representation": plan.representation.name}
+    return facts | attributes(plan, "tolerance threads")
 
 
 def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:

@@ -21,23 +21,18 @@ class Receiver(Protocol):
     @property
     def wants_choices(self) -> bool:
         """Whether best moves are wanted beside values."""
-        ...
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         """Whether all positions of a run were taken, now or by an earlier process."""
-        ...
 
     def take(self, first_of_run: int, size_of_run: int, first: int, values: NDArray[Any]) -> None:
         """Take the values of the IDs from `first` on, in stored units; they do not change until `flush`."""
-        ...
 
     def take_choices(self, first_of_run: int, size_of_run: int, first: int, words: NDArray[np.uint16]) -> None:
         """Take the best moves of the IDs from `first` on: the number of the move, 2 bits a roll, roll 1 lowest."""
-        ...
 
     def flush(self) -> None:
         """Be done with all that was taken: it is not given again."""
-        ...
 
 
 class Batch(NamedTuple):

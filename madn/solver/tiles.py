@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,6 @@ from madn.solver.scratch import Scratch
 from madn.solver.sides import Side
 from madn.solver.solution import Extremes, MatrixValues, Solution
 from madn.solver.streamed import Streamed
-from madn.solver.strips import StripFile
 
 # The part of the work on a component on disk before it is delivered, without and with a census: what the largest ones
 # of four pieces took, for the estimate of progress only.
@@ -142,25 +142,20 @@ class _FromDisk(_InOneGo):
         return figures
 
     def _solve(self, pair: Pair, tell: Callable[[float], None]) -> _Figures:
-        component, files = self._component(pair)
-        try:
+        with ExitStack() as files, closing(self._component(pair, files)) as component:
             figures = self.converge(pair, component, tell)
             self.solved |= component.matrices(both=True)
             self.scratch.save(pair, component, self.solved, {**vars(figures), "extremes": figures.extremes.extremes()})
-        finally:
-            component.close()
-            for file in files:
-                file.close()
         return figures
 
-    def _component(self, pair: Pair) -> tuple[Component, list[StripFile]]:
-        """The component of a pair, in memory if it fits, and the files that it reads."""
+    def _component(self, pair: Pair, stack: ExitStack) -> Component:
+        """The component of a pair, in memory if it fits; the files that it reads are closed with the stack."""
         (f, g), plan, sides = pair, self.plan, self.sides
         if pair not in plan.streamed:
             self._fetch({(x, g) for x in exits(plan.rules, f)} | {(x, f) for x in exits(plan.rules, g)})
-            return InMemory(sides[f], sides[g], plan.representation, self.solved, plan.threads), []
+            return InMemory(sides[f], sides[g], plan.representation, self.solved, plan.threads)
         self._fetch({(x, g) for x in exits(plan.rules, f) if f != g})
-        files = {x: self.scratch.open((f, x)) for x in exits(plan.rules, g)}
+        files = {x: stack.enter_context(self.scratch.open((f, x))) for x in exits(plan.rules, g)}
         path = self.scratch.path(pair, "values" if f == g else "work")
         component = Streamed(sides[f], sides[g], plan.representation, self.solved, files, path, plan.threads)
         return component, list(files.values())

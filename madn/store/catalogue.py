@@ -106,16 +106,13 @@ class CatalogueFile(ABC):
         return version
 
     def _checked_format(self) -> int:
-        version: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > self.schema.format:
-            raise FormatVersionError(
-                f"format {version} is too new, this madn reads up to {self.schema.format}; install a newer madn"
-            )
-        if version < self.schema.oldest_format:
-            raise FormatVersionError(
-                f"format {version} is too old, this madn reads from {self.schema.oldest_format} on; solve it again"
-            )
-        return version
+        found: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
+        oldest, newest = self.schema.oldest_format, self.schema.format
+        if found > newest:
+            raise FormatVersionError(f"format {found} is too new, this madn reads up to {newest}; install a newer madn")
+        if found < oldest:
+            raise FormatVersionError(f"format {found} is too old, this madn reads from {oldest} on; solve it again")
+        return found
 
     def _files(self) -> tuple[BlockFile, ...]:
         files = tuple(BlockFile(*row) for row in self.rows("file, name, bytes, sha256", "files ORDER BY file", "itit"))

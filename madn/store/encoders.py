@@ -96,20 +96,16 @@ class Encoder(Protocol):
     @property
     def schema(self) -> Schema:
         """The tables of the catalogue."""
-        ...
 
     @property
     def task(self) -> Mapping[str, Any]:
         """All that the frames depend on besides the content; work that was stopped goes on if it is the same."""
-        ...
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
         """Encode the block that begins with a position ID."""
-        ...
 
     def rows(self, contents: Contents) -> Mapping[str, Iterable[Row]]:
         """The rows of each table of the catalogue."""
-        ...
 
 
 class LudoEncoder:

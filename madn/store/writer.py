@@ -214,26 +214,21 @@ class Source(Protocol):
     @property
     def rules(self) -> Rules:
         """The rules of the game."""
-        ...
 
     @property
     def representation(self) -> str:
         """The encoding that `read` fills in: 'fixed32' or 'float64', or 'bits16' and the like."""
-        ...
 
     @property
     def min_board(self) -> Board:
         """The board with the smallest winning probability of an open game, named worst."""
-        ...
 
     @property
     def max_board(self) -> Board:
         """The board with the largest winning probability of an open game, named best."""
-        ...
 
     def read(self, first: int, out: Array) -> None:
         """Fill `out` with the raw values of the IDs from `first` on."""
-        ...
 
 
 def write_database(
