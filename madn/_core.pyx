@@ -100,30 +100,6 @@ cdef void fill_profiles(GameTables* t) noexcept:
         t.bucket[bucket] = <int16_t>number
 
 
-cdef int64_t rank_all(
-    const GameTables* t, const uint64_t[::1] own, const uint64_t[::1] other, int64_t[::1] ids
-) noexcept nogil:
-    """Rank all positions (IN own, other; OUT ids); return the index of the first that is none, or -1."""
-    cdef Py_ssize_t i
-    for i in range(ids.shape[0]):
-        if not is_position(t, own[i], other[i]):
-            return i
-        ids[i] = encode(t, own[i], other[i])
-    return -1
-
-
-cdef int64_t unrank_all(
-    const GameTables* t, const int64_t[::1] ids, uint64_t[::1] own, uint64_t[::1] other
-) noexcept nogil:
-    """Unrank all IDs (IN ids; OUT own, other); return the index of the first out of range, or -1."""
-    cdef Py_ssize_t i
-    for i in range(ids.shape[0]):
-        if <uint64_t>ids[i] >= <uint64_t>t.positions:
-            return i
-        decode(t, ids[i], &own[i], &other[i])
-    return -1
-
-
 cdef str state_fault(const GameTables* t, mask):
     """Say why a mask is not a state of one side; nothing if it is one."""
     cdef int P = t.pieces, S = t.squares
@@ -219,9 +195,14 @@ cdef class Game:
         ids = np.empty(len(own), np.int64)
         cdef const uint64_t[::1] own_view = own, other_view = other
         cdef int64_t[::1] id_view = ids
-        cdef int64_t bad
+        cdef const GameTables* t = &self.tables
+        cdef int64_t i, bad = -1
         with nogil:
-            bad = rank_all(&self.tables, own_view, other_view, id_view)
+            for i in range(id_view.shape[0]):
+                if not is_position(t, own_view[i], other_view[i]):
+                    bad = i
+                    break
+                id_view[i] = encode(t, own_view[i], other_view[i])
         if bad >= 0:
             raise ValueError(f"position {bad}: {fault(&self.tables, int(own[bad]), int(other[bad]))}")
         return ids
@@ -232,11 +213,16 @@ cdef class Game:
         own, other = np.empty(len(ids), np.uint64), np.empty(len(ids), np.uint64)
         cdef const int64_t[::1] id_view = ids
         cdef uint64_t[::1] own_view = own, other_view = other
-        cdef int64_t bad
+        cdef const GameTables* t = &self.tables
+        cdef int64_t i, bad = -1
         with nogil:
-            bad = unrank_all(&self.tables, id_view, own_view, other_view)
+            for i in range(id_view.shape[0]):
+                if <uint64_t>id_view[i] >= <uint64_t>t.positions:
+                    bad = i
+                    break
+                decode(t, id_view[i], &own_view[i], &other_view[i])
         if bad >= 0:
-            raise ValueError(f"ids[{bad}] = {ids[bad]} is outside 0 to {self.tables.positions - 1}")
+            raise ValueError(f"ids[{bad}] = {ids[bad]} is outside 0 to {t.positions - 1}")
         return own, other
 
     def profile(self, id):

@@ -57,8 +57,8 @@ def openmp():
     return madn_openmp()
 
 
-def max_threads():
-    """How many threads a parallel loop uses unless told otherwise; 1 without OpenMP."""
+def usable_threads():
+    """The processors this process may use, or OMP_NUM_THREADS; 1 in a build without OpenMP."""
     return madn_max_threads()
 
 

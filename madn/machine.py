@@ -11,19 +11,14 @@ from typing import TypeVar
 from madn._machine import MAX_THREADS as MAX_THREADS
 from madn._machine import compiler as compiler
 from madn._machine import has_avx2 as has_avx2
-from madn._machine import max_threads
 from madn._machine import openmp as openmp
+from madn._machine import usable_threads as usable_threads
 from madn.errors import InvalidRulesError, ResourceError
 
 if sys.platform != "win32":
     import fcntl
 
 Build = TypeVar("Build")
-
-
-def usable_threads() -> int:
-    """The processors this process may use, or OMP_NUM_THREADS; 1 in a build without OpenMP."""
-    return max_threads()
 
 
 def processors() -> int:

@@ -59,18 +59,12 @@ def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start,
                 or start[a] + n > size:
             raise ValueError(f"row {a} from column {first[a]} on is not inside the mirrored matrices")
     for a in prange(n, nogil=True, num_threads=threads, schedule="static"):
-        unfold_row(L, R, start, first[a], full_l, full_r, a, n)
-
-
-cdef void unfold_row(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, int64_t first,
-                     value_t[::1] full_l, value_t[::1] full_r, int64_t a, int64_t n) noexcept nogil:
-    cdef int64_t b
-    for b in range(first):
-        full_l[a * n + b] = -R[start[b] + a]
-        full_r[a * n + b] = -L[start[b] + a]
-    for b in range(first, n):
-        full_l[a * n + b] = L[start[a] + b]
-        full_r[a * n + b] = R[start[a] + b]
+        for b in range(first[a]):
+            full_l[a * n + b] = -R[start[b] + a]
+            full_r[a * n + b] = -L[start[b] + a]
+        for b in range(first[a], n):
+            full_l[a * n + b] = L[start[a] + b]
+            full_r[a * n + b] = R[start[a] + b]
 
 
 def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[::1] from_column,

@@ -1,6 +1,13 @@
 # The arithmetic of a group of columns: sums over the rolls, solving the pair of lost rolls, writing back, examining.
 
 
+cdef inline void transpose(const value_t** rows, value_t* out) noexcept nogil:
+    if value_t is int32_t:
+        transpose_i(rows, out)
+    else:
+        transpose_d(rows, out)
+
+
 cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
                value_t* ring_l, value_t* ring_r) noexcept nogil:
     """Bring the stored values of columns c0..c1-1 into the ring, without the slots of captures."""
@@ -15,12 +22,8 @@ cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_
         for lane in range(LANES):
             rows_l[lane] = L + t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
             rows_r[lane] = R + t.start[chunk.row + (lane if lane < chunk.rows else 0)] + b
-        if value_t is int32_t:
-            transpose_i(rows_l, block_l)
-            transpose_i(rows_r, block_r)
-        else:
-            transpose_d(rows_l, block_l)
-            transpose_d(rows_r, block_r)
+        transpose(rows_l, block_l)
+        transpose(rows_r, block_r)
         for k in range(n):
             ring = <int64_t>t.slot[b + k] * LANES
             for lane in range(LANES):
@@ -76,10 +79,7 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
     for b in range(0, c1 - c0, 16):
         for lane in range(LANES):
             rows[lane] = untransposed + <int64_t>(b + lane) * LANES
-        if value_t is int32_t:
-            transpose_i(rows, sums + <int64_t>b * LANES)
-        else:
-            transpose_d(rows, sums + <int64_t>b * LANES)
+        transpose(rows, sums + <int64_t>b * LANES)
 
 
 cdef inline void fetch_exits(const Tables* t, int b, const value_t** bases_l, const value_t** bases_r) noexcept nogil:
@@ -128,6 +128,18 @@ cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, v
         replace_d(to, fresh, ignored, most)
 
 
+cdef inline void exchange_some(value_t* to, int n, const value_t* fresh, uint32_t ignored,
+                               value_t* most) noexcept nogil:
+    """As `exchange`, for the first n values: what is behind them belongs to somebody else."""
+    cdef value_t edge[LANES]
+    cdef int k
+    for k in range(n):
+        edge[k] = to[k]
+    exchange(edge, fresh, ignored, most)
+    for k in range(n):
+        to[k] = edge[k]
+
+
 cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_t* L, value_t* R,
                      const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
     """Store what the ring holds for columns c0..c1-1; note the largest change of a position and how many there are."""
@@ -137,8 +149,8 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
     cdef value_t fresh_l[LANES * LANES]
     cdef value_t fresh_r[LANES * LANES]
     cdef value_t most[LANES]
-    cdef value_t edge[LANES]
-    cdef value_t* to
+    cdef value_t* left
+    cdef value_t* right
     cdef uint32_t both
     for k in range(LANES):
         most[k] = 0
@@ -146,39 +158,25 @@ cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_
         n = min(<int>LANES, c1 - b)
         for k in range(LANES):
             rows[k] = ring_r + <int64_t>t.slot[b + (k if k < n else 0)] * LANES
-        if value_t is int32_t:
-            transpose_i(rows, fresh_l)
-        else:
-            transpose_d(rows, fresh_l)
+        transpose(rows, fresh_l)
         for k in range(LANES):
             rows[k] = ring_l + <int64_t>t.slot[b + (k if k < n else 0)] * LANES
-        if value_t is int32_t:
-            transpose_i(rows, fresh_r)
-        else:
-            transpose_d(rows, fresh_r)
+        transpose(rows, fresh_r)
         for lane in range(chunk.rows):
             both = overlaps(t.col_masks + b, chunk.facing[lane]) | (<uint32_t>0xffff << n & 0xffff)
             count += 2 * (LANES - madn_popcount(both))
             if b < own_end:
                 count -= LANES - madn_popcount(both | (0xffff << min(own_end - b, <int>LANES) & 0xffff))
-            to = L + t.start[chunk.row + lane] + b
-            prefetch(to + 32)
-            prefetch(R + t.start[chunk.row + lane] + b + 32)
+            left = L + t.start[chunk.row + lane] + b
+            right = R + t.start[chunk.row + lane] + b
+            prefetch(left + 32)
+            prefetch(right + 32)
             if n == LANES:
-                exchange(to, fresh_l + lane * LANES, both, most)
-                exchange(R + t.start[chunk.row + lane] + b, fresh_r + lane * LANES, both, most)
+                exchange(left, fresh_l + lane * LANES, both, most)
+                exchange(right, fresh_r + lane * LANES, both, most)
             else:
-                for k in range(n):
-                    edge[k] = to[k]
-                exchange(edge, fresh_l + lane * LANES, both, most)
-                for k in range(n):
-                    to[k] = edge[k]
-                to = R + t.start[chunk.row + lane] + b
-                for k in range(n):
-                    edge[k] = to[k]
-                exchange(edge, fresh_r + lane * LANES, both, most)
-                for k in range(n):
-                    to[k] = edge[k]
+                exchange_some(left, n, fresh_l + lane * LANES, both, most)
+                exchange_some(right, n, fresh_r + lane * LANES, both, most)
     found.change = 0
     for k in range(LANES):
         found.change = max(found.change, <double>most[k])
