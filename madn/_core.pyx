@@ -8,6 +8,8 @@ from operator import index as whole_number
 
 import numpy as np
 
+from libc.string cimport memset
+
 from madn.rules import Rules
 
 cdef enum:
@@ -65,11 +67,7 @@ cdef void fill_profiles(GameTables* t) noexcept:
     cdef int P = t.pieces, S = t.squares, p1, f1, p2, f2, number = 0, bucket
     cdef int64_t total = 0
     cdef Profile* profile
-    for p1 in range(7):
-        for f1 in range(7):
-            for p2 in range(7):
-                for f2 in range(7):
-                    t.index[p1][f1][p2][f2] = -1
+    memset(t.index, -1, sizeof(t.index))
     for p1 in range(P + 1):
         for f1 in range(p1 + 1):
             for p2 in range(P + 1):

@@ -171,17 +171,12 @@ class Job:
     def _from_memory(self, report: Progress) -> Result:
         """Solve, then write the database."""
         share = 1.0 if self.out is None else SOLVING
+        rest = 1 - share
         solution = carry_out(self.plan, lambda fraction, text: report(share * fraction, text))
         result = self._result(solution)
         if self.out is not None:
-            rest = 1 - share
-            write_database(
-                self.out,
-                solution,
-                provenance(result),
-                lambda fraction, text: report(share + rest * fraction, text),
-                bits=self.plan.bits,
-            )
+            facts, bits = provenance(result), self.plan.bits
+            write_database(self.out, solution, facts, lambda part, text: report(share + rest * part, text), bits=bits)
         return result
 
     def _from_disk(self, report: Progress) -> Result:

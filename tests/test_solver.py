@@ -34,7 +34,7 @@ from madn.solver import (
 from madn.solver.footprint import component_positions
 from madn.solver.graph import components as all_components
 from madn.solver.kernels import SWEEPERS
-from madn.solver.numbers import FIXED32, FLOAT64, Rounding
+from madn.solver.numbers import FIXED32, FLOAT64
 from madn.solver.solution import MatrixValues
 
 SMALL = [Rules(1, 8), Rules(1, 10), Rules(1, 14), Rules(2, 8), Rules(2, 10)]
@@ -252,10 +252,10 @@ def test_directed_rounding_encloses_the_value(kernel: str) -> None:
     exits = solve(small_plan(rules, "fixed32")).values
     assert isinstance(exits, MatrixValues)
     rows, columns = exits.sides[0], exits.sides[1]
-    for rounding, start in ((Rounding.DOWN, -(1 << 28)), (Rounding.NEAREST, 0), (Rounding.UP, 1 << 28)):
+    for rounding, start in ((-0.5, -(1 << 28)), (0.0, 0), (0.5, 1 << 28)):
         component = components.InMemory(rows, columns, FIXED32, exits.solved)
         component.values.L[:] = component.values.R[:] = start
-        while component.sweeper.run(0, component.strips, 1, False, 0.0, rounding.value)[0] > 0:
+        while component.sweeper.run(0, component.strips, 1, False, 0.0, rounding)[0] > 0:
             pass
         free = (rows.facing[:, None] & columns.masks[None, :]) == 0
         size = rows.size * columns.size

@@ -90,9 +90,6 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
                 break
             left = skip - i * width if skip > i * width else 0
             a = rows[i]
-            if not 0 <= a < min(from_column.shape[0], row_squares.shape[0]):
-                n = -1
-                break
             squares = row_squares[a]
             for j in range(columns.shape[0]):
                 b = columns[j]

@@ -1,21 +1,12 @@
-"""How the solver keeps a number: in 32-bit fixed point or in 64-bit floats, and which way results are rounded."""
+"""How the solver keeps a number: in 32-bit fixed point or in 64-bit floats."""
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Values: TypeAlias = NDArray[Any]
-
-
-class Rounding(Enum):
-    """Which way a fixed-point result is rounded; the value is what the kernel adds before it rounds to nearest."""
-
-    DOWN = -0.5
-    NEAREST = 0.0
-    UP = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,9 +49,6 @@ class Representation:
     def won(self, size: int, own: bool) -> Values:
         """The values, as they leave the solver, of games that the own side, or else the other side, has won."""
         return np.full(size, self.shift + (self.half if own else -self.half), self.dtype)
-
-    def __str__(self) -> str:
-        return self.name
 
 
 # Six fixed32 values add up inside 32 bits.

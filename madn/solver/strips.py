@@ -30,6 +30,7 @@ class Tiling:
         )
         self.counts = self.tiles.counts
         self.strips, self.classes = self.counts.shape
+        self.first_column = columns.class_start[[self.first_class(i) for i in range(self.strips)]]  # of each strip
         lengths = 2 * self.counts + 1
         if self.mirrored:
             lengths[np.tril_indices(self.strips, -1)] = 0
@@ -42,18 +43,12 @@ class Tiling:
         """The first column class that is kept with a strip."""
         return strip if self.mirrored else 0
 
-    def dense_size(self, strip: int) -> int:
-        """The values of one matrix of a strip, slots that are no position included."""
-        first = self.columns.class_start[self.first_class(strip)]
-        return int(self.rows.class_start[strip + 1] - self.rows.class_start[strip]) * int(self.columns.size - first)
-
     def starts(self, slots: int) -> tuple[NDArray[np.int64], int]:
         """Where each row begins in an array that holds `slots` strips at a time, and the length of that array.
 
         Strip i is in slot i % slots; `start[a] + b` is the place of column b of row a.
         """
-        first = self.columns.class_start[[self.first_class(i) for i in range(self.strips)]]
-        start, room = slot_starts(self.rows, self.columns, first, slots)
+        start, room = slot_starts(self.rows, self.columns, self.first_column, slots)
         return start, slots * room
 
     def pack(self, strip: int, L: Values, R: Values, start: NDArray[np.int64], out: Values) -> Values:
