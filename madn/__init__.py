@@ -32,15 +32,10 @@ if TYPE_CHECKING:
 
 __version__: str
 
-LAZY = {  # what takes time to import (numpy and more), and the module it comes from
-    "Analysis": "madn.database",
-    "Database": "madn.database",
-    "open_database": "madn.database",
-    "rank": "madn.ranking",
-    "rank_many": "madn.ranking",
-    "solve": "madn.solving",
-    "unrank": "madn.ranking",
-    "unrank_many": "madn.ranking",
+LAZY = {  # what takes time to import (numpy and more), by the module it comes from
+    "database": ("Analysis", "Database", "open_database"),
+    "ranking": ("rank", "rank_many", "unrank", "unrank_many"),
+    "solving": ("solve",),
 }
 
 __all__ = [
@@ -80,10 +75,11 @@ def __getattr__(name: str) -> object:
         from importlib.metadata import version
 
         return version("madn")
-    if name in LAZY:
+    module = next((module for module, names in LAZY.items() if name in names), None)
+    if module:
         from importlib import import_module
 
-        return getattr(import_module(LAZY[name]), name)
+        return getattr(import_module(f"madn.{module}"), name)
     raise AttributeError(f"module 'madn' has no attribute {name!r}")
 
 

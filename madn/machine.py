@@ -3,6 +3,7 @@
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -65,6 +66,22 @@ def _amount(size: int) -> str:
 def free_disk(directory: str | os.PathLike[str]) -> int:
     """The bytes that can still be written to the disk of a directory."""
     return shutil.disk_usage(directory).free
+
+
+def lock_directory(directory: str | os.PathLike[str]) -> int | None:
+    """Lock a directory until the descriptor that is returned is closed, however the process ends; None on Windows.
+
+    Raises BlockingIOError if another process has it.
+    """
+    if sys.platform == "win32":
+        return None
+    lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise
+    return lock
 
 
 def fastest_build(builds: Mapping[str, Build]) -> str:

@@ -51,7 +51,7 @@ cdef void transpose_block(const value_t[::1] matrix, int64_t rows, int64_t colum
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,
            value_t[::1] full_l, value_t[::1] full_r, int threads=1):
     """Make full square matrices of mirrored ones, which keep row a only from column first[a] on."""
-    cdef int64_t n = start.shape[0], a, size = min(L.shape[0], R.shape[0])
+    cdef int64_t n = start.shape[0], a, b, size = min(L.shape[0], R.shape[0])
     if not 1 <= threads <= MOST_THREADS or first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
         raise ValueError(f"{n} rows, {first.shape[0]} first columns, {full_l.shape[0]} values, {threads} threads")
     for a in range(n):
@@ -90,6 +90,9 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
                 break
             left = skip - i * width if skip > i * width else 0
             a = rows[i]
+            if not 0 <= a < min(from_column.shape[0], row_squares.shape[0]):
+                n = -1
+                break
             squares = row_squares[a]
             for j in range(columns.shape[0]):
                 b = columns[j]

@@ -12,7 +12,6 @@
 import json
 import os
 import re
-import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -21,15 +20,13 @@ from pathlib import Path
 from typing import Any
 
 from madn.errors import CorruptBlockError, OutputError, ResourceError
+from madn.machine import lock_directory
 from madn.solver.components import Component, Matrices, Solved
 from madn.solver.graph import Pair, users
 from madn.solver.plan import Plan
 from madn.solver.sides import Side
 from madn.solver.streamed import write_whole
 from madn.solver.strips import StripFile, Tiling
-
-if sys.platform != "win32":
-    import fcntl
 
 FORMAT = 4
 TASK = "plan.json"
@@ -59,11 +56,6 @@ def scratch_directory(plan: Plan) -> Iterator["Scratch"]:
     except OSError as error:
         raise OutputError(f"{directory}: not a directory for scratch files: {error.strerror}") from None
     try:
-        if lock is not None:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
         yield Scratch(plan, directory)
     finally:
         if lock is not None:

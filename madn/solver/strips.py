@@ -135,6 +135,18 @@ class StripFile:
             done += step
 
 
+def slot_starts(rows: Side, columns: Side, first: NDArray[Any], slots: int) -> tuple[NDArray[np.int64], int]:
+    """Where each row begins if strips take turns in some slots, and how many values a slot has.
+
+    Strip i is in slot i % slots, with the columns from first[i] on; `start[a] + b` is the place of column b of row a.
+    """
+    widths = columns.size - first.astype(np.int64)
+    room = int((np.diff(rows.class_start) * widths).max())
+    strip = rows.pips.astype(np.int64)
+    number = np.arange(rows.size) - rows.class_start[strip]  # in its strip
+    return strip % slots * room + number * widths[strip] - first[strip], room
+
+
 def checksum(packed: Values) -> int:
     """A number that shows whether values were cut off or mixed up: a digest of the sums of pages."""
     raw = packed.view(np.uint8)

@@ -157,8 +157,7 @@ class _FromDisk(_InOneGo):
         self._fetch({(x, g) for x in exits(plan.rules, f) if f != g})
         files = {x: stack.enter_context(self.scratch.open((f, x))) for x in exits(plan.rules, g)}
         path = self.scratch.path(pair, "values" if f == g else "work")
-        component = Streamed(sides[f], sides[g], plan.representation, self.solved, files, path, plan.threads)
-        return component, list(files.values())
+        return Streamed(sides[f], sides[g], plan.representation, self.solved, files, path, plan.threads)
 
     def _fetch(self, wanted: set[Pair]) -> None:
         """Have exactly these solved components in memory."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from madn.errors import MadnError, OutputError, ResourceError
-from madn.machine import free_disk
+from madn.machine import free_disk, lock_directory
 from madn.store.catalogue import is_catalogue
 from madn.store.records import CATALOGUE, SUMS
 
