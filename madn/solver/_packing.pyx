@@ -7,7 +7,7 @@ that means nothing (the loops write a value first and then see whether it was a 
 import numpy as np
 
 from cython.parallel cimport prange
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport INT64_MAX, int32_t, int64_t, uint64_t
 
 from madn._machine cimport MOST_THREADS
 
@@ -48,20 +48,13 @@ cdef class Tiles:
 
         `start[i]` is the place of column 0 of row i of the strip in L and R.
         """
-        cdef int j, last = <int>self.col_class.shape[0] - 1, row
-        cdef int64_t at = 0
+        cdef int last = <int>self.col_class.shape[0] - 1
+        cdef int64_t at
         cdef const uint64_t* facing = self.checked(strip, start, first, last, min(L.shape[0], R.shape[0]))
         if self.length(strip, first, last) > out.shape[0]:
             raise ValueError(f"{out.shape[0]} values are no room for {self.length(strip, first, last)}")
-        row = self.row_class[strip + 1] - self.row_class[strip]
         with nogil:
-            for j in range(first, last):
-                pack_tile(&L[0], start, facing, self.masks, row, self.col_class[j], self.col_class[j + 1], &out[at])
-                at += self.positions[strip, j]
-                pack_tile(&R[0], start, facing, self.masks, row, self.col_class[j], self.col_class[j + 1], &out[at])
-                at += self.positions[strip, j]
-                out[at] = 0
-                at += 1
+            at = over_tiles(self, strip, first, last, start, facing, <value_t*>&L[0], <value_t*>&R[0], &out[0], True)
         return at
 
     def unpack(self, int strip, const value_t[::1] packed not None, value_t[::1] L, value_t[::1] R,
@@ -70,26 +63,16 @@ cdef class Tiles:
 
         L or R may be None: the other is all that is wanted.
         """
-        cdef int j, row
-        cdef int64_t at = 0
-        cdef bint left = L is not None, right = R is not None
-        cdef int64_t size = L.shape[0] if left else R.shape[0] if right else 0
-        if left and right:
-            size = min(L.shape[0], R.shape[0])
+        cdef value_t* left = &L[0] if L is not None else NULL
+        cdef value_t* right = &R[0] if R is not None else NULL
+        cdef int64_t size = min(L.shape[0] if left else INT64_MAX, R.shape[0] if right else INT64_MAX), at
+        if left == NULL and right == NULL:
+            raise ValueError("there is no matrix to unpack to")
         cdef const uint64_t* facing = self.checked(strip, start, first, last, size)
         if self.length(strip, first, last) > packed.shape[0]:
             raise ValueError(f"{packed.shape[0]} values instead of {self.length(strip, first, last)}")
-        row = self.row_class[strip + 1] - self.row_class[strip]
         with nogil:
-            for j in range(first, last):
-                if left:
-                    unpack_tile(&packed[at], &L[0], start, facing, self.masks, row, self.col_class[j],
-                                self.col_class[j + 1])
-                at += self.positions[strip, j]
-                if right:
-                    unpack_tile(&packed[at], &R[0], start, facing, self.masks, row, self.col_class[j],
-                                self.col_class[j + 1])
-                at += self.positions[strip, j] + 1
+            at = over_tiles(self, strip, first, last, start, facing, left, right, <value_t*>&packed[0], False)
         return at
 
     cdef int64_t length(self, int strip, int first, int last):
@@ -140,27 +123,38 @@ cdef void count_strip(const uint64_t[::1] facing, int row, int end, const uint64
             counts[j] += n
 
 
-cdef void pack_tile(const value_t* matrix, const int64_t[::1] start, const uint64_t* facing,
-                    const uint64_t[::1] masks, int rows, int c0, int c1, value_t* out) noexcept nogil:
+cdef int64_t over_tiles(Tiles self, int strip, int first, int last, const int64_t[::1] start, const uint64_t* facing,
+                        value_t* L, value_t* R, value_t* packed, bint pack) noexcept nogil:
+    """Copy the tiles of a strip to `packed`, or from there to the matrices that are not NULL; return their length."""
+    cdef value_t* matrices[2]
+    cdef int j, k, rows = self.row_class[strip + 1] - self.row_class[strip]
+    cdef int64_t at = 0
+    matrices[0], matrices[1] = L, R
+    for j in range(first, last):
+        for k in range(2):
+            if matrices[k] != NULL:
+                over_tile(matrices[k], packed + at, start, facing, self.masks, rows, self.col_class[j],
+                          self.col_class[j + 1], pack)
+            at += self.positions[strip, j]
+        if pack:
+            packed[at] = 0
+        at += 1
+    return at
+
+
+cdef void over_tile(value_t* matrix, value_t* packed, const int64_t[::1] start, const uint64_t* facing,
+                    const uint64_t[::1] masks, int rows, int c0, int c1, bint pack) noexcept nogil:
     cdef int i, b
     cdef int64_t k = 0, at
     cdef uint64_t squares
     for i in range(rows):
         squares = facing[i]
         at = start[i]
-        for b in range(c0, c1):
-            out[k] = matrix[at + b]
-            k += (masks[b] & squares) == 0
-
-
-cdef void unpack_tile(const value_t* packed, value_t* matrix, const int64_t[::1] start, const uint64_t* facing,
-                      const uint64_t[::1] masks, int rows, int c0, int c1) noexcept nogil:
-    cdef int i, b
-    cdef int64_t k = 0, at
-    cdef uint64_t squares
-    for i in range(rows):
-        squares = facing[i]
-        at = start[i]
-        for b in range(c0, c1):
-            matrix[at + b] = packed[k]
-            k += (masks[b] & squares) == 0
+        if pack:
+            for b in range(c0, c1):
+                packed[k] = matrix[at + b]
+                k += (masks[b] & squares) == 0
+        else:
+            for b in range(c0, c1):
+                matrix[at + b] = packed[k]
+                k += (masks[b] & squares) == 0
