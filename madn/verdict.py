@@ -10,6 +10,7 @@ from madn.machine import available_memory
 from madn.rules import Rules
 from madn.solver import Plan, make_plan
 from madn.solver.estimate import Speed, seconds
+from madn.solver.numbers import FIXED32
 from madn.solver.plan import MOST_CHOICES
 from madn.solving import planned
 from madn.store.workplace import disk_of
@@ -57,20 +58,33 @@ def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:
         settings["tolerance"] = plan.tolerance
     name = f"{rules.pieces}-pieces"
 
+    def begun(rules: Rules) -> str:
+        return f"madn solve {rules.options.replace(f' --squares {Rules().squares}', '')}"  # goes without saying
+
     def way(what: str, rules: Rules = rules, name: str = name, best_moves: bool = False, **changes: Any) -> Way:
         chosen = {**settings, **changes}
         other = planned(rules, None if best_moves else name, policy=name if best_moves else None, **chosen)
-        words = [f"madn solve {rules.options.replace(f' --squares {Rules().squares}', '')}"]  # goes without saying
+        words = [begun(rules)]
         words += [f"--for {chosen['board']}"] if chosen["board"] else []
         words += [f"--tolerance {chosen['tolerance']}"] if "tolerance" in chosen else []
         command = " ".join([*words, "--policy" if best_moves else "--out", name])
+        return described(what, command, other)
+
+    def described(what: str, command: str, other: Plan) -> Way:
         needed = other.memory_bytes, other.peak_bytes
         return Way(what, command, *needed, seconds(other, speed), room.holds(*needed))
+
+    def proved() -> Way:
+        words = [begun(rules), "--proved", *([f"--for {plan.board}"] if plan.board else [])]
+        other = make_plan(rules, proved=True, scratch=".", **settings)
+        return described("proved from disk, bounds of the start only", f"{' '.join(words)} --scratch {name}", other)
 
     def largest(smaller: Iterator[Way]) -> list[Way]:
         return [first] if (first := next((way for way in smaller if way.fits), None)) else []
 
     found = [way("from disk")] if plan.scratch is None else []
+    if plan.proved and plan.scratch is None and plan.representation == FIXED32:
+        found.insert(0, proved())
     if rules.pieces <= MOST_CHOICES:
         found.append(way("best moves only", best_moves=True))
     if plan.board is None:

@@ -144,6 +144,16 @@ def test_from_disk_is_a_way_for_a_solve_in_memory() -> None:
     assert way.memory_bytes <= plan.memory_bytes // 2
 
 
+def test_a_proof_from_disk_is_a_way_for_one_in_memory() -> None:
+    way = ways(make_plan(Rules(), proved=True), Room(20 * GIB, 100 * GIB), SPEED)[0]
+    assert way.what.startswith("proved from disk")
+    assert way.command == "madn solve --pieces 4 --proved --scratch 4-pieces"
+    assert way.fits
+    assert 10 * GIB < way.memory_bytes < 20 * GIB
+    assert way.disk_bytes < 75e9
+    assert all("--proved" not in other.command for other in ways(make_plan(Rules(2), proved=True), Room(1, 1), SPEED))
+
+
 def test_house_rules_and_small_boards_are_named_in_the_commands() -> None:
     rules = Rules(3, 24, no_jumping=True)
     for way in ways(make_plan(rules, scratch="."), Room(1 << 27, GIB), SPEED):
