@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import PlanError
-from madn.solver import kernels
 from madn.solver.after_capture import AfterCapture
 from madn.solver.bounds import ROUNDING, TRIES, WIDER, first_margin, margin_shares
 from madn.solver.components import Solved, whole_exit
@@ -20,9 +19,9 @@ from madn.solver.footprint import LEFT_SLOTS, RIGHT_SLOTS
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.streamed import ColumnWindow, ColumnWindows, RowWindow, do_all, do_later
+from madn.solver.streamed import ColumnWindow, ColumnWindows, RowWindow, do_all, do_later, streaming_sweeper
 from madn.solver.strips import Starts, StripFile, slot_starts
-from madn.solver.tables import LANES, SweepTables
+from madn.solver.tables import LANES
 
 Strip = Callable[[int], None]  # what is done with a strip when it is computed
 
@@ -60,23 +59,16 @@ class DirectedStream:
         size = max(rows.size, columns.size)
         there = [f for f in rows.moves.exits if f not in row_files]
         matrices = [whole_exit(f, columns.finish, size, representation, row_values) for f in there]
-        self.tables = SweepTables.of(
+        self.tables, self.sweeper = streaming_sweeper(
             rows,
             columns,
+            (self.L, self.R),
             self.starts,
-            [window.starts for window in self.row_windows] + [(m.start, m.start) for m in matrices],
-            self.exits.starts(0),
-            refill=True,
+            self.row_windows,
+            matrices,
+            self.exits,
+            self.captured,
             whole=True,
-            captures=(self.captured.start, self.captured.size),
-        )
-        self.sweeper = kernels.SWEEPERS[kernels.build](
-            self.tables,
-            self.L,
-            self.R,
-            [window.matrices for window in self.row_windows] + [(m.L, m.R) for m in matrices],
-            self.exits.matrices,
-            self.captured.values,
         )
 
     def close(self) -> None:

@@ -15,7 +15,7 @@ What a strip needs is announced while the one before it is computed, so that the
 by all threads together before it begins: so there is one of everything in memory, not a second for the next strip.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from madn.rules import DIE
 from madn.solver import kernels
+from madn.solver._sweep import Sweeper
 from madn.solver.after_capture import AfterCapture
 from madn.solver.components import Component, InMemory, Matrices, Solved, whole_exit
 from madn.solver.figures import read_figures, write_figures
@@ -33,7 +34,7 @@ from madn.solver.graph import Pair
 from madn.solver.numbers import Representation, Values
 from madn.solver.rows import WholeRows, row_values
 from madn.solver.sides import Side
-from madn.solver.strips import LEFT, RIGHT, StripFile, Tiling, slot_starts
+from madn.solver.strips import LEFT, RIGHT, Starts, StripFile, Tiling, slot_starts
 from madn.solver.tables import LANES, Panel, SweepTables, exits_of_a_six, options_of_a_six
 
 Job = tuple[Any, ...]  # a function, and what it is called with
@@ -180,6 +181,33 @@ class ColumnWindows:
         return [window.start(strip) for window in self.windows]
 
 
+def streaming_sweeper(
+    rows: Side,
+    columns: Side,
+    matrices: tuple[Values, Values],
+    starts: Starts,
+    row_windows: Sequence[RowWindow],
+    row_exits: Sequence[Matrices],
+    exits: ColumnWindows,
+    captured: AfterCapture,
+    whole: bool = False,
+) -> tuple[SweepTables, Sweeper]:
+    """What computes strips that pass through `matrices`; the row player's exits are in windows, or in memory."""
+    tables = SweepTables.of(
+        rows,
+        columns,
+        starts,
+        [window.starts for window in row_windows] + [(m.start, m.start) for m in row_exits],
+        exits.starts(0),
+        refill=True,
+        whole=whole,
+        captures=(captured.start, captured.size),
+    )
+    values = [window.matrices for window in row_windows] + [(m.L, m.R) for m in row_exits]
+    sweeper = kernels.SWEEPERS[kernels.build](tables, *matrices, values, exits.matrices, captured.values)
+    return tables, sweeper
+
+
 def do_later(pool: ThreadPoolExecutor, announce: Iterable[Callable[[int], None]], strip: int) -> None:
     """Announce what the next strip needs while this one is computed."""
     for each in announce:
@@ -256,18 +284,8 @@ class Streamed(Component):
         size = max(rows.size, columns.size)
         whole = [] if self.mirrored else rows.moves.exits
         matrices = [whole_exit(f, columns.finish, size, representation, solved) for f in whole]
-        starts = [window.starts for window in self.row_windows] + [(m.start, m.start) for m in matrices]
-        places = self.captured.start, self.captured.size
-        self.tables = SweepTables.of(
-            rows, columns, self.starts, starts, self.exits.starts(0), refill=True, captures=places
-        )
-        self.sweeper = kernels.SWEEPERS[kernels.build](
-            self.tables,
-            self.L,
-            self.R,
-            [window.matrices for window in self.row_windows] + [(m.L, m.R) for m in matrices],
-            self.exits.matrices,
-            self.captured.values,
+        self.tables, self.sweeper = streaming_sweeper(
+            rows, columns, (self.L, self.R), self.starts, self.row_windows, matrices, self.exits, self.captured
         )
         self.file: StripFile
         self._state: Path = path.with_suffix(".state")
