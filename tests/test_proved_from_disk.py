@@ -204,7 +204,7 @@ def test_widths_of_packed_bounds() -> None:
     random = np.random.default_rng(3)
     for _ in range(50):
         counts = random.integers(0, 9, random.integers(1, 6))
-        low = [random.integers(-(2**23) + 1, 2**23 - 300, count) for count in counts]
+        low = [random.integers(-(2**23) + 2, 2**23 - 300, count) for count in counts]
         wide = [random.integers(0, 256, count) for count in counts]
         widths = np.zeros(int(counts.sum()), np.uint8)
         _packing.spread(packed(low), packed([a + b for a, b in zip(low, wide, strict=True)]), counts, widths)
@@ -214,8 +214,9 @@ def test_widths_of_packed_bounds() -> None:
             _packing.widen(raised, widths, counts, divisor)
             assert raised.tolist() == packed([a + b // divisor for a, b in zip(low, wide, strict=True)]).tolist()
     one = np.array([1])
-    for low_value, high_value in ((5, 4), (0, 256), (-(2**23), 2**23 - 1)):
-        with pytest.raises(ValueError, match="wrong order, or more than 255 steps apart"):
+    last = 2**23 - 1  # of what is stored: a bound there may have been further out
+    for low_value, high_value in ((5, 4), (0, 256), (-last, 5 - last), (last - 5, last)):
+        with pytest.raises(ValueError, match="wrong order, more than 255 steps apart"):
             _packing.spread(packed([np.array([low_value])]), packed([np.array([high_value])]), one, widths[:1].copy())
 
 

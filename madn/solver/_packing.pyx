@@ -102,22 +102,24 @@ def spread(const uint8_t[::1] low not None, const uint8_t[::1] high not None, co
            uint8_t[::1] widths not None):
     """Fill `widths` with how far packed fixed-point numbers are apart, in the steps that are stored.
 
-    `counts` are the values in each half of a tile. Raises ValueError if `high` is less, or more than 255 steps larger.
+    `counts` are the values in each half of a tile. Raises ValueError if `high` is less, or more than 255 steps larger,
+    or if one is the last that can be stored: then it may not be what it was.
     """
     cdef int64_t halves = checked_halves(counts, min(low.shape[0], high.shape[0]), widths.shape[0])
-    cdef int64_t i, k, at = 0, to = 0, width
+    cdef int64_t i, k, at = 0, to = 0
+    cdef int32_t below, above
     cdef bint outside = False
     with nogil:
         for i in range(halves):
             for k in range(counts[i]):
-                width = steps_at(&high[at]) - steps_at(&low[at])
-                outside = outside or not 0 <= width <= 255
-                widths[to] = <uint8_t>width
+                below, above = steps_at(&low[at]), steps_at(&high[at])
+                outside = outside or below <= -LARGEST or above >= LARGEST or not 0 <= above - below <= 255
+                widths[to] = <uint8_t>(above - below)
                 at += 3
                 to += 1
             at += PAD_BYTES
     if outside:
-        raise ValueError("bounds are in the wrong order, or more than 255 steps apart")
+        raise ValueError("bounds are in the wrong order, more than 255 steps apart, or not to be stored")
 
 
 def widen(uint8_t[::1] packed not None, const uint8_t[::1] widths not None, const int64_t[::1] counts not None,

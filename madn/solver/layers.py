@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from madn.errors import PlanError
 from madn.solver import _packing
 from madn.solver.figures import damaged, writing_to
 from madn.solver.numbers import Values
@@ -113,7 +114,10 @@ class BoundsFile(StripFile):
         parts = slice(2 * classes.start, 2 * classes.stop)
         counts = np.ascontiguousarray(self._counts[strip, parts])
         widths = np.empty(int(counts.sum()), np.uint8)
-        _packing.spread(low, high, counts, widths)
+        try:
+            _packing.spread(low, high, counts, widths)
+        except ValueError as error:
+            raise PlanError(f"{self.path}: {error}; a smaller tolerance brings them together") from None
         self.write_packed(strip, low, classes)
         with writing_to(self.widths_path):
             transfer(os.pwritev, self._widths, widths.data, int(self._places[strip, parts.start]), self.widths_path)
