@@ -373,7 +373,7 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
         ("components", f"{plan.components:,}, the largest of {plan.largest_component:,} positions"),
         ("memory", size(plan.memory_bytes)),
         *scratch,
-        ("disk", f"about {size(plan.disk_bytes)}"),
+        *([("disk", f"about {size(plan.disk_bytes)}")] if plan.disk_bytes else []),
         ("values", plan.representation.name + stored),
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),

@@ -99,7 +99,8 @@ class Prover:
         component = SolvedComponent(rows, columns, self.scratch.load(f, g), representation)
         layers: dict[Layer, Matrices] = {}
         sweeps = 0
-        for direction in (-1,) if f == g else (-1, 1):
+        directions = (-1,) if f == g else (-1, 1)
+        for direction in directions:
             own, theirs = layer_of(direction, row_view=True), layer_of(direction, row_view=False)
             row_values = {(x, g): self.scratch.load(x, g, own) for x in exits(plan.rules, f)}
             column_values = {(x, f): self.scratch.load(x, f, theirs) for x in exits(plan.rules, g)}
@@ -108,7 +109,7 @@ class Prover:
             sweeps += sweep.sweeps
             for values in (layers[own].L, layers[own].R):
                 round_outwards(values, own)
-            tell(0.4 * (2 + direction) / (1 if f == g else 3) + 0.1)
+            tell(0.9 * len(layers) / len(directions))
         lower = layers[Layer.LOWER]
         upper = layers.get(Layer.UPPER) or lower.transposed(columns.size, representation, plan.threads)
         for place in self._places(pair, rows, columns):
