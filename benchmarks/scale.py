@@ -1,11 +1,11 @@
-"""What a position costs as the game grows: 1, 2 and 3 pieces, and a fixed part of the four-piece game.
+"""The cost of a position as the game grows: 1, 2 and 3 pieces, and a fixed part of the four-piece game.
 
     python benchmarks/scale.py                about two minutes on two cores
     python benchmarks/scale.py --repeats 1    a quick look
 
-Prints a table on standard error, with the time and memory of version 0.1 (docs/results/scale.json, on another machine
-unless you run it on that one), and one JSON object on standard output. Each solve runs in a process of its own, all to
-a residual of 1e-6 with 32-bit values, in memory; times are medians over the repeats.
+Prints one JSON object on standard output, and a table on standard error that also has the time and memory of version
+0.1 (docs/results/scale-0.1.json, from another machine). Each solve runs in memory, in a process of its own, to a
+residual of 1e-6 with 32-bit values; times are medians over the repeats.
 """
 
 import argparse
@@ -32,15 +32,15 @@ from madn.solver.numbers import FIXED32
 
 PART = "42,43/0"  # nothing has moved on one side, two pieces have arrived at the end on the other
 CASES = [(1, None), (2, None), (3, None), (4, PART)]
-EARLIER = Path(__file__).parents[1] / "docs/results/scale.json"  # version 0.1
+EARLIER = Path(__file__).parents[1] / "docs/results/scale-0.1.json"
 
 
 def worker(pieces: int, board: str | None, threads: int) -> dict[str, Any]:
-    """Solve once and say what it took."""
+    """Solve once and report what it took."""
     plan = replace(make_plan(Rules(pieces), threads=threads, tolerance=1e-6, board=board), representation=FIXED32)
     cpu = time.process_time()
     solution = solve(plan)
-    values = 0  # of both matrices, over all sweeps: a sweep reads and writes each at least once
+    values = 0  # in both matrices, over all sweeps: a sweep reads and writes each value at least once
     for (f, g), (_, sweeps) in zip(plan.pairs, solution.sweeps_per_component, strict=True):
         size = side_size(plan.rules, f) * side_size(plan.rules, g)
         values += sweeps * (size if f == g else 2 * size)
@@ -60,7 +60,7 @@ def worker(pieces: int, board: str | None, threads: int) -> dict[str, Any]:
 
 
 def measured(pieces: int, board: str | None, threads: int, repeats: int) -> dict[str, Any]:
-    """The median of some runs, each in a process of its own."""
+    """The medians of several runs, each in a process of its own."""
     question = json.dumps([pieces, board, threads])
     runs = []
     for _ in range(repeats):
@@ -73,7 +73,7 @@ def measured(pieces: int, board: str | None, threads: int, repeats: int) -> dict
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """The rows for a person."""
+    """The rows as a table for people."""
     head = (
         "game",
         "positions",
