@@ -1,7 +1,7 @@
 """Runs the command line, as `madn` and as `python -m madn`.
 
-Ctrl-C ends it quietly from the first line of the package on: this module says so before it imports anything that takes
-time, and `madn/__init__.py` imports nothing.
+Ctrl-C ends it quietly from the first line of the package on: this module arranges that before it imports anything slow,
+and `madn/__init__.py` imports nothing.
 """
 
 import os
@@ -19,10 +19,11 @@ interrupted = False  # whether it was raised
 
 
 def interrupt(_number: int, frame: "FrameType | None") -> None:
-    """Ctrl-C: end the process where modules are imported, which may not be cut short; else raise KeyboardInterrupt.
+    """Ctrl-C: end the process while modules are imported, which must not be cut short; else raise KeyboardInterrupt.
 
-    Between taking a lock and the block that gives it back Python can be interrupted too: a thread that needs the lock
-    would wait for ever. So inside `threading` it is raised a moment later, unless the process goes on waiting there.
+    Python can also be interrupted between taking a lock and entering the block that releases it: a thread that needs
+    the lock would then wait for ever. So inside `threading` it is raised a moment later, unless the process keeps
+    waiting there.
     """
     global interrupted, postponed
     while frame is not None:
@@ -44,7 +45,7 @@ def raise_soon() -> None:
 
 
 def unraisable(swallowed: "UnraisableHookArgs") -> None:
-    """Python swallows what is raised in a finalizer or in the callback of a weak reference: raise Ctrl-C again soon."""
+    """Raise Ctrl-C again soon: Python swallows what is raised in a finalizer or in the callback of a weak reference."""
     if not issubclass(swallowed.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(swallowed)
     elif hasattr(signal, "setitimer"):
@@ -54,7 +55,7 @@ def unraisable(swallowed: "UnraisableHookArgs") -> None:
 
 
 def take_ctrl_c() -> None:
-    """Have Ctrl-C end this process as said above."""
+    """Have Ctrl-C end this process as described above."""
     signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = unraisable
 
@@ -74,9 +75,9 @@ def run() -> int:
         from madn.cli import main
 
         status = main()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the work is done
     except BaseException:
-        if interrupted:  # a library may have made another error of it: numpy does so where it calls Python
+        if interrupted:  # a library may have turned it into another error, as numpy does where it calls Python
             os._exit(INTERRUPTED)
         raise
     return status

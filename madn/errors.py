@@ -2,7 +2,7 @@
 
 
 def printable(text: object) -> str:
-    """Text, perhaps from a stranger's file, as it may go to a terminal: what is not printable is escaped."""
+    """Text, perhaps from an untrusted file, made safe for a terminal: unprintable characters are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in str(text))
 
 
@@ -10,7 +10,7 @@ class MadnError(Exception):
     """Base of all errors of this package; `str(error)` is one line for a person."""
 
     def __str__(self) -> str:
-        return printable(Exception.__str__(self))  # OSError and KeyError have ways of their own
+        return printable(Exception.__str__(self))  # OSError and KeyError have formats of their own
 
 
 class InvalidNumberError(MadnError, ValueError):
@@ -18,7 +18,7 @@ class InvalidNumberError(MadnError, ValueError):
 
 
 class InvalidTypeError(MadnError, TypeError):
-    """An argument is an object of another class than the one expected."""
+    """An argument is not an object of the expected class."""
 
 
 class InvalidRulesError(MadnError, ValueError):
@@ -38,7 +38,7 @@ class RulesMismatchError(MadnError, ValueError):
 
 
 class MissingBlockError(MadnError, KeyError):
-    """The position is a position of the game, but not in this database."""
+    """The position belongs to the game, but is not in this database."""
 
 
 class NoValuesError(MissingBlockError):
@@ -54,7 +54,7 @@ class NoAnswerError(MissingBlockError):
 
 
 class CorruptBlockError(MadnError, OSError):
-    """A file of the database is damaged, cut off or not what the catalogue says."""
+    """A file of the database is damaged, truncated or not what the catalogue says."""
 
 
 class MissingDatabaseError(CorruptBlockError, FileNotFoundError):
@@ -62,7 +62,7 @@ class MissingDatabaseError(CorruptBlockError, FileNotFoundError):
 
 
 class ClosedDatabaseError(MadnError, ValueError):
-    """The database was closed, and is asked something."""
+    """The database has been closed and cannot be queried."""
 
 
 class FormatVersionError(MadnError, OSError):
@@ -70,19 +70,19 @@ class FormatVersionError(MadnError, OSError):
 
 
 class ResourceError(MadnError, OSError):
-    """Not enough memory or disk; said before the work starts."""
+    """Not enough memory or disk; raised before the work starts."""
 
 
 class PlanError(MadnError, ValueError):
-    """The solve asked for makes no sense: an unknown method, a tolerance that cannot be reached."""
+    """The requested solve makes no sense: an unknown method, a tolerance that cannot be reached."""
 
 
 class OutputError(MadnError, OSError):
-    """The place where a database should be written cannot be used; said before the work starts."""
+    """The place where a database should be written cannot be used; raised before the work starts."""
 
 
 class InvalidPlayerError(MadnError, ValueError):
-    """There is no such player, its rules are not rules, or it chose what is not a legal move."""
+    """There is no such player, its rules are invalid, or it chose a move that is not legal."""
 
 
 class InvalidRecordError(MadnError, ValueError):
@@ -90,14 +90,14 @@ class InvalidRecordError(MadnError, ValueError):
 
 
 class MissingExtraError(MadnError, ImportError):
-    """A package that is not installed is needed for this; the message says which extra of madn brings it."""
+    """This needs a package that is not installed; the message says which extra of madn installs it."""
 
 
 class OtherProcessError(MadnError):
-    """Another process of a cluster says what is wrong; `status` is what this one ends with."""
+    """Another process of a cluster reports what is wrong; `status` is the exit status of this one."""
 
     status = 2
 
 
 class MadnWarning(UserWarning):
-    """Something is wrong that an answer does not depend on: a cache that cannot be written, say."""
+    """Something is wrong that does not affect any answer, such as a cache that cannot be written."""

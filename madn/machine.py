@@ -39,7 +39,7 @@ def chosen_threads(asked: int | None) -> int:
 
 
 def available_memory() -> int | None:
-    """The memory that can be had without swapping, in bytes; None where the system does not say."""
+    """The memory available without swapping, in bytes; None where the system does not say."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -57,7 +57,7 @@ def check_memory(what: str, needed: int, allowed: int | None = None) -> None:
     room = available_memory() if allowed is None else allowed
     if room is not None and needed > room:
         which = "available" if allowed is None else "allowed"
-        raise ResourceError(f"{what} needs {amount(needed)} of memory, and {amount(room)} are {which}")
+        raise ResourceError(f"{what} needs {amount(needed)} of memory, but only {amount(room)} is {which}")
 
 
 def amount(size: int) -> str:
@@ -81,7 +81,7 @@ class OtherPrograms:
 
 
 def _busy_seconds() -> float | None:
-    """The processor time of all programs since the system began, with what other machines took from this one."""
+    """The processor time of all programs since the system started, with what other virtual machines took from it."""
     try:
         words = Path("/proc/stat").read_text(encoding="ascii").split()
         user, nice, system, _, _, irq, softirq, steal = (int(word) for word in words[1:9])
@@ -107,7 +107,7 @@ def flush(path: str | os.PathLike[str]) -> None:
 
 
 def lock_directory(directory: str | os.PathLike[str]) -> int | None:
-    """Lock a directory until the descriptor that is returned is closed, however the process ends; None on Windows.
+    """Lock a directory until the returned descriptor is closed, however the process ends; None on Windows.
 
     Raises BlockingIOError if another process has it.
     """
@@ -133,7 +133,7 @@ def fastest_build(builds: Mapping[str, Build]) -> str:
 
 
 def versions() -> dict[str, str]:
-    """What computes here: the versions of madn, Python and numpy, and the compiler of the kernels."""
+    """What runs here: the versions of madn, Python and numpy, and the compiler of the kernels."""
     return {
         "madn": version("madn"),
         "python": platform.python_version(),

@@ -1,6 +1,6 @@
-"""The one check of what a user can give, in Python or as an option: a number and its range, or an object of a class.
+"""All checks of what a user gives, in Python or as an option: a number and its range, or an object of a class.
 
-What modules give to kernels, arrays of numbers, is checked here too: a ValueError then is a mistake in a program.
+The arrays of numbers that modules give to kernels are checked here too: a ValueError then means a bug in the program.
 """
 
 import re
@@ -51,7 +51,7 @@ def checked_type(name: str, value: object, kind: type[Kind]) -> Kind:
 
 def check_range(name: str, numbers: Any, low: int, high: int) -> None:
     """Raise ValueError unless all numbers of an array are from `low` to `high`."""
-    import numpy as np  # which nothing else here needs
+    import numpy as np  # nothing else here needs it
 
     if np.size(numbers) and not (low <= np.min(numbers) and np.max(numbers) <= high):
         raise ValueError(f"{name}: expected {low} to {high}, found {np.min(numbers)} to {np.max(numbers)}")
@@ -67,7 +67,7 @@ def check_ascending(name: str, numbers: Any, last: int) -> None:
 
 
 def parse_size(text: str) -> int | None:
-    """A number of bytes such as 20G, 512M or 1.5G, in units of 1024; None if it is not written like that."""
+    """A number of bytes such as 20G, 512M or 1.5G, in units of 1024; None for any other text."""
     parts = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
     return None if parts is None else int(float(parts[1]) * UNITS[parts[2].upper()])
 
@@ -83,12 +83,12 @@ def as_int(value: object) -> int | None:
 
 
 def shown(thing: object) -> str:
-    """What was given, for a message: quoted, on one line, at most 40 characters of it."""
+    """A given value as a message shows it: quoted, on one line, at most 40 characters."""
     if isinstance(thing, int) and thing.bit_length() > 64:
         return f"a number of {thing.bit_length()} bits"
     try:
         text = repr(thing[:60] if isinstance(thing, str) else thing)
-    except ValueError:  # with a number in it that has too many digits to be written
+    except ValueError:  # it contains a number with too many digits to be written
         text = f"a {type(thing).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= 40 else text[:37] + "..."

@@ -1,4 +1,4 @@
-"""Whether this computer can carry out a solve, and every other way there is, with its figures."""
+"""Whether this computer can carry out a solve, and the alternatives, with their figures."""
 
 import os
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from madn.store.workplace import disk_of
 
 @dataclass(frozen=True)
 class Way:
-    """A solve and what it takes; `disk_bytes` are those of databases and scratch files together."""
+    """A solve and what it takes; `disk_bytes` counts databases and scratch files together."""
 
     what: str
     command: str
@@ -30,25 +30,25 @@ class Way:
 
 @dataclass(frozen=True)
 class Room:
-    """What this computer has: free memory, or what is allowed of it, and free disk."""
+    """What this computer has: free memory, or as much of it as is allowed, and free disk."""
 
     memory: int | None
     disk: int
 
     @classmethod
     def here(cls, place: str | os.PathLike[str], memory: int | None = None) -> "Room":
-        """That of this computer at the moment, with the disk that `place` is on."""
+        """The room on this computer at the moment, on the disk that holds `place`."""
         free = available_memory()
         allowed = memory if free is None or memory is None else min(free, memory)
         return cls(free if allowed is None else allowed, disk_of(place).free)
 
     def holds(self, memory: int, disk: int) -> bool:
-        """Whether there is as much."""
+        """Whether there is this much."""
         return (self.memory is None or memory <= self.memory) and disk <= self.disk
 
 
 def ways(plan: Plan, room: Room, speed: Speed) -> list[Way]:
-    """Other solves than that of a plan: from disk, best moves only, a part of the game, fewer pieces."""
+    """Alternatives to the solve of a plan: from disk, best moves only, a part of the game, fewer pieces."""
     if plan.method == "thesis":
         return []
     rules, limit = plan.rules, room.memory or plan.memory_bytes
@@ -99,7 +99,7 @@ def _pieces(rules: Rules) -> str:
 
 
 def _later_boards(rules: Rules) -> Iterator[str]:
-    """Boards of which less and less remains to be played: pieces of both sides are home, one side's first."""
+    """Boards with less and less left to play: more and more pieces are home, of one side and the other in turn."""
     last = rules.squares + rules.pieces
     for home in range(1, 2 * rules.pieces - 1):
         own, other = (home + 1) // 2, home // 2

@@ -1,6 +1,6 @@
 """The command line, `madn COMMAND … [--json]`. This module turns errors into one line and an exit status.
 
-Commands import what costs time (numpy, SQLite, the kernels) only when they run.
+Commands import slow modules (numpy, SQLite, the kernels) only when they run.
 """
 
 import os
@@ -63,7 +63,7 @@ class Commands(click.Group):
         return list(self.commands)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """A list of commands for each group, each with its whole first sentence."""
+        """List the commands of each group, each with its full first sentence."""
         width = max(map(len, self.commands))
         for title, group in GROUPS.items():
             with formatter.section(title):
@@ -78,7 +78,7 @@ class Commands(click.Group):
 
 
 def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    """Print the version, whether OpenMP is in it, the threads, the kernels and the libraries, and exit."""
+    """Print the version, whether it has OpenMP, the threads, the kernels and the libraries, and exit."""
     if not wanted or ctx.resilient_parsing:
         return
     from madn.machine import openmp, usable_threads, versions
@@ -104,18 +104,18 @@ def show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 )
 @click.pass_context
 def commands(ctx: click.Context) -> None:
-    """Play Mensch aergere Dich nicht (German Ludo) for two, ask for the best move, solve the game exactly.
+    """Play two-player Mensch aergere Dich nicht (German Ludo), ask for the best move, or solve the game exactly.
 
-    A BOARD is written OWN/OTHER, the side to move first. Each side lists the squares of its pieces, counted
+    A BOARD is written OWN/OTHER: the side to move comes first. Each side lists the squares of its pieces, counted
     from its own A-square: 0 is the A-square, 39 the last square of the main field, 40 to 43 the finish zone
-    (with 40 squares and 4 pieces). Pieces in the box are not written; a side with all its pieces in the box
-    is b. The starting position is 0/0. The rules of the game are in docs/rules.md; madn serve shows
-    them too, at /rules.html.
+    (with 40 squares and 4 pieces). Pieces in the box are left out; a side with all its pieces in the box is
+    written b. The starting position is 0/0. The rules of the game are in docs/rules.md; madn serve also shows
+    them, at /rules.html.
 
-    Every command takes --json: one JSON object on standard output, everything else on standard error.
-    Exit status: 0 done, 1 the answer is no (a verification failed), 2 wrong usage or bad input, 3 not
-    enough resources or damaged data, 130 interrupted. If the reader of the output goes away (madn ... | head),
-    the command still finishes its work, and the status says how that went.
+    Every command accepts --json, which prints one JSON object on standard output; everything else goes to
+    standard error. Exit status: 0 done, 1 the answer is no (a verification failed), 2 usage error or bad
+    input, 3 not enough resources or damaged data, 130 interrupted. If the output is closed early
+    (madn ... | head), the command still finishes its work, and the exit status is that of the work.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
@@ -127,7 +127,7 @@ for command in chain(*GROUPS.values()):
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the command line with these arguments, or those of the process; return the exit status."""
-    # Waiting threads soon give up their processor: beside ten other programs a solve took a fifth of the time.
+    # Waiting threads soon give up their processor: with ten other programs running, a solve took a fifth of the time.
     os.environ.setdefault("GOMP_SPINCOUNT", "2000")
     try:
         with _surviving_closed_pipes(), warnings.catch_warnings():
@@ -172,7 +172,7 @@ def _failed(message: str, status: int) -> int:
 
 
 def _failed_together(message: str) -> int:
-    """Tell the other processes of a cluster, which would wait for this one for ever; one of them says it."""
+    """Tell the other processes of a cluster, which would wait for this one for ever; one of them reports it."""
     from madn.solver.cluster.processes import launched
 
     try:
@@ -212,7 +212,7 @@ class _Pipe:
 
 @contextmanager
 def _surviving_closed_pipes() -> Iterator[None]:
-    """A reader that goes away (`madn ... | head`) must not stop a solve before its database is written."""
+    """A reader that closes the output (`madn ... | head`) must not stop a solve before its database is written."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, _Pipe(stream)) for stream in streams)
     try:

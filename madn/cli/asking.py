@@ -1,4 +1,4 @@
-"""What commands that ask about a position share: a database that may be left out, and where an answer comes from."""
+"""Shared by commands that ask about a position: the optional database, and where an answer comes from."""
 
 import os
 import re
@@ -27,7 +27,7 @@ SHOWN = 5e-7  # errors up to this do not show in a percentage with four decimals
 
 
 def question_argument(*more: str) -> Callable[[Function], Function]:
-    """Add the arguments `[DB] BOARD` and these: the command gets a tuple of them, `question`, with None for no DB."""
+    """Add the arguments `[DB] BOARD` and these: the command gets them as a tuple, `question`, with None for no DB."""
     names = ("BOARD", *more)
 
     def split(ctx: click.Context, _: click.Parameter, words: tuple[str, ...]) -> tuple[str | None, ...]:
@@ -46,7 +46,7 @@ def _check(ctx: click.Context, words: Sequence[str], names: Sequence[str]) -> No
     board = next((word for word in words if BOARD.fullmatch(word)), None)
     directory = next((word for word in words if word != board and os.path.isdir(word)), None)
     if board is None and directory is not None:
-        raise click.UsageError(f"{directory} is a directory; write a board after it: `{command} {directory} 0/0`", ctx)
+        raise click.UsageError(f"{directory} is a directory; a board must follow: `{command} {directory} 0/0`", ctx)
     if len(words) < len(names):
         raise click.UsageError(f"Missing argument '{names[len(words)]}'.", ctx)
     if "ROLL" in names and words[-1] not in map(str, ROLLS):
@@ -55,11 +55,11 @@ def _check(ctx: click.Context, words: Sequence[str], names: Sequence[str]) -> No
         raise click.BadParameter(f"{words[-1]!r} is not a roll from 1 to {ROLLS[-1]}", ctx, param_hint="'ROLL'")
     if len(words) > len(names) and words[0] == board and not os.path.isdir(board):
         after = f"{words[1]} {board}" if words[1] == directory else board
-        raise click.UsageError(f"{board} is a board, and only a database comes before it: `{command} {after}`", ctx)
+        raise click.UsageError(f"{board} is a board; only a database may precede it: `{command} {after}`", ctx)
 
 
 def rules_given() -> bool:
-    """Whether an option of the rules is on the command line."""
+    """Whether an option for the rules is on the command line."""
     ctx = click.get_current_context()
     names = [*(field.name for field in fields(Rules)), "house"]
     return any(ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE for name in names)
@@ -87,9 +87,9 @@ class SolvingBar:
 
 @contextmanager
 def advisor_for(db: str | None, rules: Rules) -> Iterator["Advisor"]:
-    """Who answers: the database alone if one is named, and its rules, which options may only repeat.
+    """The advisor: if a database is named, that alone, with its rules, which options may only repeat.
 
-    A bar is shown while a part is solved.
+    A progress bar is shown while a part is solved.
     """
     from madn.advisor import Advisor
 
@@ -103,7 +103,7 @@ def advisor_for(db: str | None, rules: Rules) -> Iterator["Advisor"]:
 
 @contextmanager
 def player_source(db: str | None, rules: Rules) -> Iterator["Advisor"]:
-    """Whom players and hints ask in a game with these rules: the database if one is named, and then whoever knows."""
+    """The advisor for players and hints in a game with these rules: it asks the named database first, if any."""
     from madn.advisor import Advisor
 
     with closing(SolvingBar()) as bar, Advisor(rules, db, progress=bar) as advisor:
@@ -120,28 +120,28 @@ def say_what_optimal_plays(start: Board, *players: "Player | None") -> None:
 
 
 def weakest(moves: "Sequence[MoveValue]") -> "MoveValue":
-    """The move whose number is worth least: all of them are exact only if it is."""
+    """The move whose number comes from the weakest source: all are exact only if this one is."""
     return max(moves, key=lambda move: ("database", "solved", "estimate").index(move.source))
 
 
 def source_fields(answer: "MoveValue | Analysis | Probability", rules: Rules) -> dict[str, Any]:
-    """The fields of an answer that say where its numbers come from, and of which game they are."""
+    """The fields of an answer that say where its numbers come from, and which game they are for."""
     return {**attributes(answer, "exact source error"), "rules": asdict(rules)}
 
 
 def source_text(advisor: "Advisor", answer: "MoveValue | Analysis | Probability", board: str) -> str:
-    """Below an answer: whether it is exact, and if not, what would make it so."""
+    """The lines below an answer: whether it is exact, and if not, what would make it so."""
     if answer.exact:
         source = "from a database" if answer.source == "database" else "solved on demand"
         error = answer.error or 0.0
         rounded = f" to {100 * error:.1g} percentage points" if error > SHOWN else ""
         return f"Exact{rounded}, {source}."
     off = f"{100 * (answer.error or 0):.2g} percentage points (root mean square)"
-    lines = [f"An estimate: such numbers are off by {off}."]
+    lines = [f"An estimate: typical error {off}."]
     if (way := advisor.remedy(board)) is not None:
         command, positions = way
         lines += [
-            f"For an exact answer, solve {positions:,} positions (madn plan says what that takes):",
+            f"For an exact answer, solve {positions:,} positions (madn plan shows what that takes):",
             f"  {command}",
         ]
     return "\n".join(lines)

@@ -17,9 +17,9 @@ from madn.rules import Rules
 def moves(board: str, roll: int, rules: Rules, as_json: bool) -> None:
     """List the legal moves of a board for a roll.
 
-    A move is the square it starts from and the square it ends on, in the mover's numbers: 12-17, b-0 out of
-    the box, 12x17 when it captures; a lost turn is pass. The board after it is the one that the next player
-    to roll sees: the same side after a 6, the other side otherwise.
+    A move is written as its start and end squares, in the mover's numbers: 12-17 moves a piece, b-0 takes one
+    out of the box, 12x17 captures, and pass is a lost roll. The board after a move is shown as the next player
+    to roll sees it: the same side after a 6, the other side otherwise.
 
     Example: madn moves 3,17/0 4 --pieces 2
     """
@@ -47,7 +47,7 @@ def rank(board: str, rules: Rules, as_json: bool) -> None:
 @rules_options
 @json_option
 def unrank(id: int, rules: Rules, as_json: bool) -> None:
-    """Give the position of a number in the thesis' numbering.
+    """Give the position that has this number in the thesis' numbering.
 
     Example: madn unrank 1234 --pieces 2
     """
@@ -55,7 +55,7 @@ def unrank(id: int, rules: Rules, as_json: bool) -> None:
 
 
 def _show_place(board: Board, as_json: bool) -> None:
-    """Print where a board is in the numbering."""
+    """Print the place of a board in the numbering."""
     from madn._core import Game
 
     game = Game(board.rules)

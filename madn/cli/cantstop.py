@@ -1,4 +1,4 @@
-"""`madn cantstop`: solves two-player Can't Stop, stores the solution, answers for a position."""
+"""`madn cantstop`: solves two-player Can't Stop, stores the solution, and answers questions about a position."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -21,37 +21,38 @@ RULES = ("sides", "shortest", "difference", "to_win")
 @click.command()
 @click.option("--sides", type=int, help="Sides of a die, 2 to 6.  [default: 3]")
 @click.option("--shortest", type=int, help="Steps of the shortest columns.  [default: 3]")
-@click.option("--difference", type=int, help="Steps a column has more than its outer neighbour.  [default: 2]")
+@click.option("--difference", type=int, help="How many more steps a column has than its outer neighbour.  [default: 2]")
 @click.option("--to-win", type=int, help="Columns to win.  [default: 3]")
-@click.option("--position", metavar="TEXT", help="Answer for a position, such as 4:2/3:1+4:3.")
+@click.option("--position", metavar="TEXT", help="Show the chances in a position, such as 4:2/3:1+4:3.")
 @click.option("--roll", metavar="DICE", help="List the ways to play a roll, such as 1123, in that position.")
 @click.option(
     "--rule",
     type=int,
     metavar="POINTS",
-    help="Also play the rule of 28, stopping at so many points, against best play.",
+    help="Also play the rule of 28, stopping at this many points, against best play.",
 )
 @click.option("--out", type=click.Path(), metavar="DIR", help="Write the solution to a database.")
 @click.option("--db", type=click.Path(), metavar="DIR", help="Answer from a database instead of solving.")
 @click.option("--method", type=click.Choice(["newton", "plain"]), default="newton", show_default=True,
               help="'plain' is Algorithm 2 of the paper: slow, for comparison.")  # fmt: skip
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
-@click.option("--memory", metavar="SIZE", callback=memory_bytes, help="Memory to stay within.  [default: what is free]")
+@click.option("--memory", metavar="SIZE", callback=memory_bytes,
+              help="Memory limit, such as 20G.  [default: free memory]")  # fmt: skip
 @click.option("--checkpoint", type=click.Path(path_type=Path), metavar="FILE",
-              help="Save a long solve here every ten minutes, and resume from it.")  # fmt: skip
+              help="Save a long solve to this file every ten minutes, and resume from it.")  # fmt: skip
 @json_option
 def cantstop(as_json: bool, **wanted: Any) -> None:
-    """Solve two-player Can't Stop with small dice, exactly.
+    """Solve two-player Can't Stop exactly, with small dice.
 
-    A position is OWN/OTHER, the player to move first: COLUMN:STEPS for each column entered, COLUMN:* for a column
-    won, - for none; +COLUMN:STEPS,... adds the markers of the current turn. The game starts at -/-.
+    A position is written OWN/OTHER, the player to move first: COLUMN:STEPS for each column entered, COLUMN:* for a
+    column won, - for none; +COLUMN:STEPS,... adds the markers of the current turn. The game starts at -/-.
 
     Example: madn cantstop --sides 3 --shortest 2
 
     madn cantstop --db three --position 4:2/3:1+4:3 --roll 1123
     """
     if wanted["roll"] and not wanted["position"]:
-        raise click.UsageError("--roll needs a --position")
+        raise click.UsageError("--roll needs --position")
     if wanted["db"] and (wanted["out"] or wanted["rule"] is not None):
         raise click.UsageError("--db answers from a database; --out and --rule need a solve")
     source, facts, rows = _opened(wanted) if wanted["db"] else _solved(wanted)
@@ -159,7 +160,7 @@ def _with_position(source: "Solution | Database", wanted: dict[str, Any], facts:
     ]
     if any(position.markers):
         blocked = ", ".join(f"column {c}" for c in position.blocked)
-        stop = f"not allowed: the opponent is there in {blocked}" if answer.stop is None else percent(answer.stop)
+        stop = f"not allowed: on the opponent's square in {blocked}" if answer.stop is None else percent(answer.stop)
         rows += [("stop", stop), ("roll", percent(answer.roll)), ("better", answer.action)]
     text = "\n\n" + columns(rows)
     if not wanted["roll"]:

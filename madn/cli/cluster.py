@@ -1,4 +1,4 @@
-"""What `solve` and `plan` say of a cluster."""
+"""What `solve` and `plan` print about a cluster."""
 
 import re
 from dataclasses import asdict
@@ -20,12 +20,12 @@ def bits_a_second(_ctx: click.Context | None, param: click.Parameter | None, val
     found = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)([KMGT]?)", value, re.IGNORECASE)
     rate = float(found[1]) * UNITS[found[2].upper()] if found else 0.0
     if rate < 1:
-        raise click.BadParameter(f"{value!r} is not a number of bits a second; write it like 10G or 940M", param=param)
+        raise click.BadParameter(f"{value!r} is not a rate in bits per second; write it like 10G or 940M", param=param)
     return rate
 
 
 def cluster_rows(where: list[tuple[str, int]]) -> list[tuple[str, str]]:
-    """The processes with their computers: if one is ended, mpiexec names its process ID."""
+    """The processes and their computers: if one is killed, mpiexec names its process ID."""
     if len(where) == 1:
         return [("cluster", "1 process")]
     rows = [("cluster", f"{len(where):,} processes; memory and scratch are those of each")]
@@ -33,7 +33,7 @@ def cluster_rows(where: list[tuple[str, int]]) -> list[tuple[str, str]]:
 
 
 def plan_cluster(rules: Rules, ranks: int, bandwidth: float, as_json: bool, **settings: Any) -> None:
-    """Say what each of some processes would need, and whether a cluster is worth it."""
+    """Show what each process of a cluster would need, and whether a cluster is worth it."""
     from madn.machine import available_memory
     from madn.solver.cluster.plan import cluster_plan, cluster_seconds, planned_alone
     from madn.solver.estimate import measured
@@ -58,7 +58,7 @@ def plan_cluster(rules: Rules, ranks: int, bandwidth: float, as_json: bool, **se
     rows = [
         ("game", str(rules) + (f", what {plan.board} can lead to" if plan.board else "")),
         ("positions", f"{plan.positions:,}"),
-        ("processes", f"{ranks:,}, each with the threads of this computer, {plan.threads}"),
+        ("processes", f"{ranks:,}, each with {plural(plan.threads, 'thread')}, as on this computer"),
         ("memory", _memory(needs)),
         ("scratch", f"at most {size(needs.scratch_bytes)} each{_passed(needs)}"),
         ("disk", f"about {size(plan.disk_bytes)}, at process 0"),
@@ -75,14 +75,14 @@ def _network_rows(needs: "ClusterPlan", bandwidth: float) -> list[tuple[str, str
     left, right = size(needs.left_bytes), size(needs.right_bytes)
     rate = f"{bandwidth / 1e9:g} Gbit/s"
     return [
-        ("a sweep", f"{left} from the process before and {right} from those after, at most, in the largest component"),
+        ("a sweep", f"at most {left} from the process before and {right} from those after, in the largest component"),
         ("exits", f"{size(needs.exit_bytes)} once, for the largest component"),
         ("network", f"about {size(needs.network_bytes)} in all, {rate} each"),
     ]
 
 
 def _memory(needs: "ClusterPlan") -> str:
-    """What each process takes, as planned, and what it would take with other components streamed."""
+    """What each process needs, as planned, and what it would need with other components streamed."""
     planned = f"{size(needs.memory_bytes)} each"
     if needs.streamed:
         planned += (
@@ -91,29 +91,29 @@ def _memory(needs: "ClusterPlan") -> str:
     elif needs.least_bytes < needs.whole_bytes:
         planned += f", {size(needs.least_bytes)} with streamed components"
     if needs.rows_bytes > needs.memory_bytes:
-        planned += f"; process 0 {size(needs.rows_bytes)}, to write the database"
+        planned += f"; process 0 needs {size(needs.rows_bytes)} to write the database"
     return planned
 
 
 def _passed(needs: "ClusterPlan") -> str:
-    """What a streamed component writes and reads in a sweep: the time of that is not estimated."""
-    return f"; {size(needs.passed_bytes)} pass through it in a sweep of the largest" if needs.passed_bytes else ""
+    """What a streamed component writes and reads in a sweep; the time for that is not estimated."""
+    if not needs.passed_bytes:
+        return ""
+    return f"; {size(needs.passed_bytes)} pass through it in a sweep of the largest component"
 
 
 def _parts(time: "ClusterTime") -> str:
-    parts = f"{duration(time.computing)} of computing, {duration(time.network)} of network meanwhile"
+    parts = f"{duration(time.computing)} of computing, {duration(time.network)} of network traffic meanwhile"
     return f"{parts}, {duration(time.storing)} to write the database"
 
 
 def _verdict(needs: "ClusterPlan", time: "ClusterTime", free: int | None, fits: bool, pointless: bool) -> str:
-    """Whether it can be done like that, and whether it is worth it, in a few words."""
+    """Whether this can be done, and whether it is worth it, in a few words."""
     if pointless:
         return f"pointless: this computer alone takes about {duration(time.alone)}"
     needed = max(needs.memory_bytes, needs.rows_bytes)
     room = (
-        ""
-        if free is None or fits
-        else f"computers with {size(needed)} of memory are needed, this one has {size(free)}; "
+        "" if free is None or fits else f"needs computers with {size(needed)} of memory (this one has {size(free)}); "
     )
     if needs.processes > 1 and time.network > time.computing:
         return f"{room}the network is slower than the processors: more bandwidth helps, more processes do not"

@@ -20,7 +20,7 @@ from madn.cli.progress import ProgressBar
     help="What to keep: winning probabilities, or only the best move for each roll.",
 )
 @click.option("--bits", type=int, metavar="B", help="Round values to B bits, 8 to 24.  [default: as they are]")
-@click.option("--level", type=int, metavar="L", default=9, show_default=True, help="Level of zstd, 1 to 22.")
+@click.option("--level", type=int, metavar="L", default=9, show_default=True, help="zstd level, 1 to 22.")
 @click.option(
     "--memory",
     metavar="SIZE",
@@ -31,15 +31,15 @@ from madn.cli.progress import ProgressBar
 )
 @json_option
 def compress(src: str, dst: str, store: str, bits: int | None, level: int, memory: int, as_json: bool) -> None:
-    """Re-encode a database: with fewer bits, or as best moves only.
+    """Re-encode a database with fewer bits, or as best moves only.
 
     SRC is not changed. An existing database at DST is replaced once the new one is complete. An interrupted
     run continues where it stopped when you give the same command again.
 
-    With --bits, what playing by the rounded values loses is measured at every position: for each roll, the
-    value of the best move less that of the move the rounded values prefer, averaged over the rolls. This, and
-    a policy, read values all over the database: if its decoded values do not fit into --memory, the loss is
-    not measured and a policy takes very long.
+    With --bits, the loss from playing by the rounded values is measured at every position: for each roll, the
+    value of the best move less that of the move the rounded values prefer, averaged over the rolls. Measuring
+    the loss and finding best moves read values all over the database: if its decoded values do not fit into
+    --memory, the loss is not measured, and finding best moves takes very long.
 
     Example: madn compress two small --bits 12
     """

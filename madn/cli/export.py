@@ -32,17 +32,17 @@ def read_profiles(_ctx: click.Context, param: click.Parameter, values: tuple[str
     metavar="P1,F1,P2,F2",
     multiple=True,
     callback=read_profiles,
-    help="Only this profile: pieces out of the box and home, of both sides. May be given several times.",
+    help="Only this profile: pieces out of the box and pieces home, for each side. Can be repeated.",
 )
-@click.option("--sample", type=int, metavar="N", help="Only N positions, by lot.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the lot.")
+@click.option("--sample", type=int, metavar="N", help="Only N positions, drawn at random.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random draw.")
 @json_option
 def export(db: str, file: Path, profiles: list[Profile], sample: int | None, seed: int, as_json: bool) -> None:
     """Write a database as a table, FILE.parquet or FILE.csv.
 
     The columns are id, own and other (whole numbers: bit q is set when that side has a piece on its square q)
-    and win, the probability that the side to move wins. Rows are in the order of the IDs. An existing file is replaced
-    once the new one is complete. Parquet needs pyarrow: pip install 'madn[data]'.
+    and win, the probability that the side to move wins. Rows are in ID order. An existing file is replaced once the new
+    one is complete. Parquet needs pyarrow: pip install 'madn[data]'.
 
     Example: madn export two two.parquet --sample 10000
     """

@@ -16,9 +16,9 @@ from madn.cli.output import chance, columns, json_option, percent, print_json
 def analyse_game(file: str, db: str | None, as_json: bool) -> None:
     """Show what each move of a recorded game cost, and how lucky each roll was.
 
-    FILE is a game record, as madn play saves it. Luck is how much a roll, played best, changed the mover's
-    chance of winning; cost is how much better the best move would have been than the one played. Without a
-    database of the game these are estimates until the endgame.
+    FILE is a game record saved by madn play. Luck is how much a roll, followed by its best move, changed the
+    mover's chance of winning; cost is how much better the best move would have been than the one played. Without
+    a database of the game these are estimates until the endgame.
 
     Example: madn analyse-game game.txt
     """
@@ -47,7 +47,7 @@ def analyse_game(file: str, db: str | None, as_json: bool) -> None:
     chances = f"{percent(review.start)} at the start, {percent(review.end)} at the end"
     click.echo(f"\nThe first player's chance of winning: {chances}.")
     if not all(m.exact for m in review.moves):
-        click.echo("What comes from estimates, marked 'about', does not quite add up.")
+        click.echo("Numbers marked 'about' are estimates; sums with them do not quite add up.")
 
 
 def signed(change: float) -> str:

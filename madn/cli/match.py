@@ -1,4 +1,4 @@
-"""`madn match`: two players against each other, by playing games or exactly; `madn players`: lists them."""
+"""`madn match`: two players against each other, by playing games or exactly; `madn players`: a list of players."""
 
 import textwrap
 from dataclasses import asdict
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 @click.argument("first", metavar="[A", required=False)
 @click.argument("second", metavar="B]", required=False)
 @rules_options
-@click.option("--games", type=int, help="Games to play.  [default: 100,000; for --table and --regret 10,000]")
+@click.option("--games", type=int, help="Games to play.  [default: 100,000; 10,000 for --table and --regret]")
 @click.option("--seed", type=int, default=1, show_default=True, help="Seed of the games.")
 @click.option("--exact", is_flag=True, help="Compute the result instead of playing; up to 3 pieces.")
-@click.option("--regret", is_flag=True, help="What each decision of A loses, where B is optimal.")
+@click.option("--regret", is_flag=True, help="Measure what A's decisions lose; B must be optimal.")
 @click.option("--table", is_flag=True, help="Play all players against each other.")
 @click.option("--board", "start", help="Start from this board, A to move.")
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
@@ -49,12 +49,12 @@ def match(
     db: str | None,
     as_json: bool,
 ) -> None:
-    """Let player A, who moves first, play against B.
+    """Play a match between player A, who moves first, and player B.
 
     A and B are names of players (madn players lists them) or paths of rule files. The same seed gives the same
     games on any number of threads. With --exact no games are played: the probabilities are computed, and a
-    player can also be 'best', the best reply to the other. With --regret, A and optimal begin in turn, and A's
-    loss against optimal is the sum of what its decisions lose: far fewer games give the same precision.
+    player can also be 'best', the best reply to the other. With --regret, A and optimal take turns to begin, and
+    A's loss against optimal is the sum of what its decisions lose: far fewer games give the same precision.
 
     Example: madn match fpoc random --pieces 2 --exact
     """
@@ -77,7 +77,7 @@ def match(
             database = source.whole(board)
             if database is None:
                 raise NoAnswerError(
-                    f"regret needs exact values of all that {board} can lead to; {source.way_on(board)}"
+                    f"regret needs exact values of every position {board} can lead to; {source.way_on(board)}"
                 )
             _print_regret(player, database, board, played or 0, seed, threads, as_json)
             return
@@ -113,7 +113,7 @@ def _all_players(board: Board, source: "Advisor") -> "dict[str, Player]":
 def _result(
     first: "Player | None", second: "Player | None", board: Board, games: int | None, seed: int, threads: int | None
 ) -> dict[str, Any]:
-    """The result of so many games, or without a number, and for the best reply (None), the exact one."""
+    """The result of this many games; if `games` is None, or a player is (the best reply), the exact result."""
     from madn.evaluate import evaluate
     from madn.match import simulate
 
@@ -137,7 +137,7 @@ def _print_regret(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """What a player loses against optimal: the sums, then by phase and by the rule that decided."""
+    """Print what a player loses against optimal: the sums, then by phase and by the rule that decided."""
     from madn.match import regret
 
     with ProgressBar("playing") as progress:
@@ -186,7 +186,7 @@ def _losses(head: str, losses: "dict[str, Loss]") -> str:
 def _print_table(
     players: "dict[str, Player]", board: Board, games: int | None, seed: int, threads: int | None, as_json: bool
 ) -> None:
-    """Everyone against everyone; the player of the row moves first."""
+    """Every player against every other and itself; the player in the row moves first."""
     cells = [
         {"first": first, "second": second, **_result(players[first], players[second], board, games, seed, threads)}
         for first, second in product(players, players)
@@ -199,7 +199,7 @@ def _print_table(
     rows = [["", *players]]
     rows += [[row, *(f"{100 * cell[name]:.2f}" for cell in cells if cell["first"] == row)] for row in players]
     click.echo(columns(rows, right=range(1, len(rows))))
-    click.echo(f"\nPercentage of games won by the player of the row, who moves first: {board.rules}, {board}.")
+    click.echo(f"\nPercentage of games won by the player in the row, who moves first: {board.rules}, {board}.")
     if games:
         most = max(cell["standard_error"] for cell in cells)
         click.echo(f"{plural(games, 'game')} per entry, seed {seed}, standard error at most {100 * most:.2f}.")
@@ -208,7 +208,7 @@ def _print_table(
 @click.command()
 @json_option
 def players(as_json: bool) -> None:
-    """List the players, and the features a rule can use.
+    """List the players, and the features that rules can use.
 
     Example: madn players
     """
@@ -221,7 +221,7 @@ def players(as_json: bool) -> None:
         return
     for player in PLAYERS.values():
         click.echo(_entry(player.name, player.description))
-    click.echo("\nA rule file says 'prefer FEATURE' or 'avoid FEATURE', in order. Features:")
+    click.echo("\nA rule file lists 'prefer FEATURE' and 'avoid FEATURE' in order of priority. Features:")
     for feature in FEATURES.values():
         click.echo(_entry(feature.name, feature.meaning))
 
@@ -235,5 +235,5 @@ def _rule_texts(player: "Player") -> list[str] | None:
 
 
 def _entry(name: str, text: str) -> str:
-    """A name, and below it what it is."""
+    """A name with its description below."""
     return f"{name}\n{textwrap.fill(text, 79, initial_indent='    ', subsequent_indent='    ')}"

@@ -45,7 +45,7 @@ def rules_options(command: Function) -> Function:
 
 
 def check_output_file(path: Path, option: str, *endings: str) -> None:
-    """Refuse, before the work, a file that cannot be written or has none of these endings; leaves nothing behind."""
+    """Refuse a file that cannot be written or has none of these endings, before the work; leave nothing behind."""
     if endings and path.suffix not in endings:
         raise click.BadParameter(f"{path} does not end in {' or '.join(endings)}", param_hint=f"'{option}'")
     target = Path(os.path.realpath(path))

@@ -1,4 +1,4 @@
-"""How answers are printed: one JSON object for machines, short tables for people."""
+"""How answers are printed: one JSON object for programs, short tables for people."""
 
 import json
 import re
@@ -14,8 +14,8 @@ from madn.views import percent as percent
 from madn.views import plus_minus as plus_minus
 from madn.views import size as size
 
-Rows = list[tuple[str, str]]  # of a table: what, and how much
-# Black is the terminal's own ink, which can be read on any background.
+Rows = list[tuple[str, str]]  # of a table: label and value
+# Black is the terminal's own text colour, which is readable on any background.
 STYLES: dict[str, dict[str, Any]] = {RED.letter: {"fg": "red", "bold": True}, BLACK.letter: {"bold": True}}
 PIECE = re.compile(f"[{''.join(STYLES)}][0-9]*")  # on the drawing of a board, which has no other letters
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -40,13 +40,13 @@ def attributes(thing: object, names: str) -> dict[str, Any]:
 
 
 def cantstop_game(rules: Mapping[str, int]) -> str:
-    """The rules of Can't Stop for a person."""
+    """The rules of Can't Stop in words."""
     board = f"shortest column {rules['shortest']}, difference {rules['difference']}"
     return f"{rules['sides']}-sided dice, {board}, {rules['to_win']} columns to win"
 
 
 def plural(count: int, noun: str) -> str:
-    """A number and what is counted: `1 thread`, `1,234 threads`."""
+    """A number with its noun: `1 thread`, `1,234 threads`."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -63,7 +63,7 @@ def duration(seconds: float) -> str:
 
 
 def painted(drawing: str) -> str:
-    """The drawing of a board with its pieces in colour; a click.echo to something else than a terminal drops it."""
+    """The drawing of a board with its pieces in colour; click.echo drops colour unless it writes to a terminal."""
     squares, blank, words = drawing.partition("\n\n")
     return PIECE.sub(lambda piece: click.style(piece[0], **STYLES[piece[0][0]]), squares) + blank + words
 

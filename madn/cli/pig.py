@@ -1,4 +1,4 @@
-"""`madn pig`: the dice race Pig, solved, queried for a state, or played by two strategies."""
+"""`madn pig`: solves the dice race Pig, answers for a state, and plays two strategies against each other."""
 
 import re
 from dataclasses import asdict
@@ -42,7 +42,7 @@ def read_state(_ctx: click.Context, param: click.Parameter, value: str | None) -
     "players",
     nargs=2,
     metavar="A B",
-    help="Play strategy A against B, exactly: optimal, turns, best, hold-K.",
+    help="Compute the result of strategy A against B: optimal, turns, best or hold-K.",
 )
 @click.option("--table", type=click.Path(path_type=Path), help="Write all states to this .parquet or .csv file.")
 @click.option("--threads", type=int, help="Threads to use.  [default: 1 for short games, all for long ones]")
@@ -58,13 +58,12 @@ def pig(
     """Solve the dice race Pig.
 
     In a turn a player rolls as often as it likes. Holding adds the points of the turn to the score; the losing
-    face ends the turn and its points are lost. The variants: classic, the first to reach the target wins; exact,
-    the target must be hit exactly and a roll past it loses the turn; difference, the winner is paid the points
-    that the loser is short of the target.
-    Wubbel is --target 50 --losing-face 6.
+    face ends the turn, and its points are lost. In the variant classic, the first to reach the target wins; in
+    exact, the target must be hit exactly, and a roll past it loses the turn; in difference, the winner is paid
+    the points that the loser is short of the target. Wubbel is --target 50 --losing-face 6.
 
     A state is the score of the player with the die, the other's score, and the points of the turn. For --duel,
-    hold-K holds at K points, turns needs the fewest turns, best is the best reply to the other.
+    hold-K holds at K points, turns needs the fewest turns, and best is the best reply to the other strategy.
 
     Example: madn pig --state 30,40,20
     """
@@ -128,9 +127,9 @@ def _with_state(solution: "Solution", state: State, facts: dict[str, Any]) -> Ro
 def _check_players(players: tuple[str, str]) -> None:
     for player in players:
         if not re.fullmatch(r"optimal|turns|best|hold-[0-9]{1,9}", player):
-            raise click.BadParameter(f"{player!r} is none of optimal, turns, best, hold-K", param_hint="'--duel'")
+            raise click.BadParameter(f"{player!r} is not one of optimal, turns, best, hold-K", param_hint="'--duel'")
     if players == ("best", "best"):
-        raise click.BadParameter("only one can be the best reply to the other", param_hint="'--duel'")
+        raise click.BadParameter("only one of the two can be best, the best reply to the other", param_hint="'--duel'")
 
 
 def _strategy(solution: "Solution", player: str) -> "Strategy":

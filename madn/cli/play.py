@@ -1,4 +1,4 @@
-"""`madn play`: a game in the terminal, a person against any player."""
+"""`madn play`: a game in the terminal, between a person and any player."""
 
 import random
 import sys
@@ -28,11 +28,11 @@ Side = Literal["first", "second"]
 HUMAN = "human"
 HELP = [
     ("1, 2, ...", "play the move with this number; or type the move, such as 3-7"),
-    ("Enter", "play a move that is the only one"),
-    ("auto", "from now on play such moves without asking; again: ask"),
-    ("hint", "what each move is worth"),
-    ("undo", "back to your last choice, with the same roll"),
-    ("board", "draw the board again, with what its signs mean"),
+    ("Enter", "play the move if there is only one"),
+    ("auto", "play such moves without asking; type it again to be asked"),
+    ("hint", "show what each move is worth"),
+    ("undo", "go back to your last choice, with the same roll"),
+    ("board", "draw the board again and explain its symbols"),
     ("save FILE", "write the game so far to a file"),
     ("quit", "stop"),
 ]
@@ -51,9 +51,10 @@ def play(
 ) -> None:
     """Play a game in the terminal.
 
-    A moves first and plays against B; 'human' is you, anything else a player (madn players) or a rule file.
-    Type the number of a move to play it; Enter plays the only one. 'hint' shows the chance of winning after each
-    move, 'undo' takes back your last choice (the rolls stay the same), 'help' lists what else can be typed.
+    A moves first and plays against B; 'human' is you, anything else a player (see madn players) or a rule file.
+    Type the number of a move to play it; if there is only one, press Enter. 'hint' shows the chance of winning
+    after each move, 'undo' takes back your last choice (the rolls stay the same), and 'help' lists everything
+    you can type.
 
     Example: madn play human optimal --out game.txt
     """
@@ -78,9 +79,9 @@ def play(
 
 @dataclass
 class Session:
-    """A game that is being played: shows it, asks the person (a player that is None), lets the others move.
+    """A game in progress: shows it, asks the person (a player that is None), lets the others move.
 
-    A person against a player is Red and at the bottom of the board, and everything is told in the person's numbers.
+    A person against a player is Red and at the bottom of the board, and all squares have the person's numbers.
     In other games the first player is Red, and a side's moves have its own numbers.
     """
 
@@ -98,7 +99,7 @@ class Session:
         self._red = "second" if self._alone and self.players[1] is None else "first"
 
     def say(self, text: str = "") -> None:
-        """Print for the person: to standard error where standard output is for JSON."""
+        """Print for the person: to standard error if standard output is for JSON."""
         click.echo(text, err=self.quiet)
 
     def rolls(self) -> list[int]:
@@ -112,7 +113,7 @@ class Session:
         return rolls
 
     def run(self) -> "Record":
-        """Play until the game is over or the person has had enough."""
+        """Play until the game is over or the person quits."""
         self._introduce()
         while self.record.winner is None:
             player = self.players[self.record.mover == "second"]
@@ -142,7 +143,7 @@ class Session:
             rules = self.record.rules
             finish = f"{rules.squares} to {rules.goal - 1}" if rules.pieces > 1 else f"{rules.squares}"
             self.say(f"Your pieces come out on 0, go round to {rules.squares - 1} and finish on {finish}.")
-            self.say("Type the number of a move; Enter plays the only one; hint, undo, help, quit.")
+            self.say("Type the number of a move (Enter if there is only one), hint, undo, help or quit.")
 
     def _is_you(self, side: Side) -> bool:
         return self._alone and side == self._red
@@ -155,11 +156,11 @@ class Session:
         return colour if player is None else f"{player.name} ({colour})"
 
     def _lots(self) -> random.Random:
-        """Random numbers for players that draw lots; an undo does not change them."""
+        """Random numbers for players that choose at random; an undo does not change them."""
         return random.Random(f"{self.seed} {len(self.record.plies)}")
 
     def _move(self, rolls: list[int], move: Move, asked: bool = False) -> None:
-        """Play a move and say so; of one that was `asked` for the roll is known."""
+        """Play a move and print it; if it was `asked` for, the roll has been shown already."""
         who, rules = self.record.mover, self.record.rules
         self.record = self.record.played(rolls[-1], move)
         said = _reported(move, rules) if self._alone and not self._is_you(who) else _described(move, rules)
@@ -201,7 +202,7 @@ class Session:
                 self.say(self._drawing())
             elif word == "auto":
                 self.auto = not self.auto
-                self.say(f"A move that is the only one is played {'for you' if self.auto else 'by Enter'}.")
+                self.say(f"If there is only one move, {'it is played for you' if self.auto else 'Enter plays it'}.")
                 if self.auto and len(moves) == 1:
                     self._move(rolls, moves[0], asked=True)
                     return True
@@ -262,7 +263,7 @@ class Session:
         from madn.record import write_record
 
         if not name:
-            self.say("save needs the name of a file")
+            self.say("save needs a file name")
             return
         try:
             write_record(self.record, name)
@@ -315,7 +316,7 @@ def _less(best: float | None, win: float | None) -> str:
 
 
 def _understood(answer: str, moves: tuple[Move, ...]) -> Move | None:
-    """The move that the person means: by its number, or as it is written, the x of a capture may be left out."""
+    """The move that the person means, by its number or as it is written; a capture may have - instead of x."""
     if answer.isascii() and answer.isdigit():
         return moves[int(answer) - 1] if 1 <= int(answer) <= len(moves) else None
     return next((move for move in moves if answer in {str(move), str(move).replace("x", "-")}), None)
@@ -327,6 +328,6 @@ def _misunderstood(answer: str, moves: tuple[Move, ...]) -> str:
         ask = f"Press Enter to play {moves[0]}"
     else:
         ask = f"Type a number from 1 to {len(moves)}, or one of {', '.join(map(str, moves))}"
-    return (
-        f"{ask}; help lists the other commands." if not answer else f"{answer[:40]!r} is no move here. {ask}, or help."
-    )
+    if not answer:
+        return f"{ask}; help lists the other commands."
+    return f"{answer[:40]!r} is not a move here. {ask}, or help."

@@ -8,11 +8,11 @@ from madn.cli.output import duration
 WIDTH = 24
 PAUSE = 0.1  # seconds between redraws
 PATIENCE = 0.3  # seconds before a bar is first drawn: short work needs none
-LOG_PAUSE = 60.0  # seconds between two lines where there is no terminal, and before the first
+LOG_PAUSE = 60.0  # seconds between two lines if there is no terminal, and before the first
 
 
 class ProgressBar:
-    """Called with the fraction done and a short text, redraws one line on standard error."""
+    """Redraws one line on standard error when called with the fraction done and a short text."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -52,7 +52,7 @@ class ProgressBar:
 
 
 def progress_line(label: str, fraction: float, elapsed: float, text: str, before: float = 0.0) -> str:
-    """The line of a bar; the time left is estimated from the time that the work beyond `before` took."""
+    """The line of a bar; the time left is estimated from the time spent on the work beyond `before`."""
     done = min(max(fraction, 0.0), 1.0)
     bar = ("#" * int(done * WIDTH)).ljust(WIDTH, "-")
     left = f"{duration(elapsed * (1 - done) / (done - before))} left" if done > before else "starting"

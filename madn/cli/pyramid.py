@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.option("--tiers", type=int, required=True, help="Tiers of the pyramid, 2 to 100: 1 bar, 2 bars, 3 bars ...")
-@click.option("--state", "text", metavar="RUNS", help="Runs of 1 bar, of 2 bars, ...  [default: the start, 1,1,...,1]")
+@click.option(
+    "--state", "text", metavar="RUNS", help="Number of runs of 1 bar, of 2 bars, ...  [default: the start, 1,1,...,1]"
+)
 @click.option("--tree", "with_tree", is_flag=True, help="Also print the winner's strategy as a tree.")
-@click.option("--depth", type=int, help="Turns of the winner that the tree shows.  [default: all]")
+@click.option("--depth", type=int, help="How many turns of the winner the tree shows.  [default: all]")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw the tree to this .svg file.")
 @click.option("--table", type=click.Path(path_type=Path), help="Write all states to this .parquet or .csv file.")
 @click.option("--threads", type=int, help="Threads to use.  [default: all]")
@@ -39,8 +41,8 @@ def pyramid(
     """Solve the pyramid game: who wins, in how many turns, and how.
 
     The tiers have 1, 2, 3, ... bars. Players take turns marking one or more bars that stand side by side in one
-    tier; whoever marks the last bar loses. A state is the number of runs of 1 bar, of 2 bars, and so on that are
-    left. An action (u1,u2,u3) marks bars u2 to u3 of a run of u1 bars.
+    tier; whoever marks the last bar loses. A state gives the number of runs of 1 bar, of 2 bars, and so on that
+    are left. An action (u1,u2,u3) marks bars u2 to u3 of a run of u1 bars.
 
     Example: madn pyramid --tiers 5 --state 1,1,0,1,0
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @database_argument
 @json_option
 def info(db: str, as_json: bool) -> None:
-    """Describe a database: what it holds and how it was made.
+    """Describe a database: what it contains and how it was made.
 
     Example: madn info two
     """
@@ -86,9 +86,9 @@ def _short(value: object) -> str:
 def win(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
     """Give the probability that the side to move wins.
 
-    The probability is before the roll, with best play by both sides. Without DB, --pieces and the house rules say
-    which game is meant. The answer then comes from a database that is found (docs/query.md says where), from a
-    part of the game that is solved in a few seconds and kept, or else it is an estimate, and says so.
+    The probability is the one before the roll, with best play by both sides. Without DB, --pieces and the house
+    rules choose the game. The answer then comes from a database in one of the usual places (see docs/query.md),
+    from a part of the game that is solved in a few seconds and kept, or from an estimate, which is marked as such.
 
     Example: madn win 0/0
     """
@@ -105,8 +105,8 @@ def win(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
 
 @click.command("best-move")
 @question_argument("ROLL")
-@click.option("--why", is_flag=True, help="Say in what the best move differs from the second best.")
-@click.option("--chosen", metavar="MOVE", help="With --why: in what it differs from this move.")
+@click.option("--why", is_flag=True, help="Explain how the best move differs from the second best.")
+@click.option("--chosen", metavar="MOVE", help="With --why: compare the best move with this one.")
 @click.option("--language", type=click.Choice(["en", "de"]), default="en", help="Language of --why.  [default: en]")
 @rules_options
 @json_option
@@ -116,9 +116,9 @@ def best_move(
     """Give the best move for a roll.
 
     All legal moves are listed, best first, each with the probability that the mover wins after it, and the
-    board that the next player to roll sees. A database of best moves has no probabilities. DB may be left out,
-    as for madn win. --why adds a sentence or two about what differs between two moves: what the next roll can do,
-    and what they are worth in percentage points.
+    board as the next player to roll sees it. A database of best moves has no probabilities. DB is optional, as
+    for madn win. --why adds a sentence or two on how two moves differ: what the next roll can do, and by how
+    many percentage points one is better.
 
     Example: madn best-move 0,5,10,15/0,3 4 --why
     """
@@ -126,7 +126,7 @@ def best_move(
 
     db, board, roll = question[0], question[1], int(question[2])
     if chosen is not None and not why:
-        raise click.UsageError("--chosen goes with --why")
+        raise click.UsageError("--chosen needs --why")
     with advisor_for(db, rules) as advisor:
         moves = advisor.moves(board, roll)
         if not moves:
@@ -135,7 +135,7 @@ def best_move(
         rows = [(move.move, chance(move.win, move.exact), move.board) for move in moves]
         table = columns([("move", "wins", "board after"), *rows], right=[1])
         proved = proved_best(moves)
-        words = {None: [], True: ["The best move is proved."], False: ["Which move is best is not proved."]}[proved]
+        words = {None: [], True: ["The best move is proved."], False: ["The best move is not proved."]}[proved]
         words += [source_text(advisor, least, board)] if db is None else []
         below = "\n\n" + "\n".join(words) if words else ""
         answer = {"board": board, "roll": roll, "move": str(best.move), "win": best.win}
@@ -153,10 +153,10 @@ def best_move(
 @rules_options
 @json_option
 def analyse(question: tuple[str | None, str], rules: Rules, as_json: bool) -> None:
-    """Draw a board and say what every move of every roll is worth.
+    """Draw a board and show what every move for every roll is worth.
 
-    The moves of a roll are listed best first, each with the probability that the mover wins after it. The squares
-    of the drawing have the numbers of the side to move. DB may be left out, as for madn win.
+    The moves for a roll are listed best first, each with the probability that the mover wins after it. The drawing
+    numbers the squares as the side to move does. DB is optional, as for madn win.
 
     Example: madn analyse 0/0
     """
@@ -196,8 +196,9 @@ def analyse(question: tuple[str | None, str], rules: Rules, as_json: bool) -> No
         if analysis.board.tries > 1:
             named = [("no 6 in three rolls", analysis.rolls[0]), ("a 6 in three rolls", analysis.rolls[-1])]
         most = max(len(r.moves) for _, r in named)
-        about = "" if analysis.exact else ", about"  # once: four moves with their numbers fill a line
-        rows = [("roll", f"best move{about}", *[f"other moves{about}", "", "", "", ""][: most - 1])]
+        # Marked once, in the head: four moves with their numbers fill a line.
+        heads = ("best move", "other moves") if analysis.exact else ("best (estimated)", "others (estimated)")
+        rows = [("roll", heads[0], *[heads[1], "", "", "", ""][: most - 1])]
         rows += [(name, *(_worth(r.moves[n]) if n < len(r.moves) else "" for n in range(most))) for name, r in named]
         click.echo("\n" + columns(rows, right=[0]))
     if below:
@@ -223,5 +224,5 @@ def _bounds(answer: "MoveValue | Analysis") -> dict[str, Any]:
 
 
 def _proved(roll: "RollValue") -> dict[str, Any]:
-    """Whether the best move of a roll is proved to be that, if there are proved bounds."""
+    """Whether the best move for a roll is proved to be best, if there are proved bounds."""
     return {} if roll.proved is None else {"proved": roll.proved}

@@ -1,4 +1,4 @@
-"""`madn reproduce`: every published number beside ours."""
+"""`madn reproduce`: every published number next to ours."""
 
 import json
 import textwrap
@@ -17,21 +17,21 @@ WORDS = {"agrees": "agree", "differs": "differ", "undecided": "undecided"}
 
 @click.command()
 @click.option("--only", type=click.Choice(SUBJECTS), help="Only this game.")
-@click.option("--full", is_flag=True, help="Include what takes minutes.")
-@click.option("--only-differences", is_flag=True, help="Leave out what agrees.")
+@click.option("--full", is_flag=True, help="Include figures that take minutes.")
+@click.option("--only-differences", is_flag=True, help="Leave out figures that agree.")
 @click.option("--markdown", is_flag=True, help="Print a table in Markdown.")
 @json_option
 def reproduce(only: str | None, full: bool, only_differences: bool, markdown: bool, as_json: bool) -> None:
-    """Compute what the papers print, and show both side by side.
+    """Recompute the figures printed in the papers, and show both side by side.
 
-    Each figure agrees, differs, or is undecided. Figures that were measured in games agree up to 2 standard
-    errors (z), and differ beyond 4. Some printed numbers are wrong: a note says why. With --json the
-    answer is a list of objects.
+    Each figure agrees, differs, or is undecided. Figures measured by playing games agree up to 2 standard errors
+    (z), and differ beyond 4. Some printed numbers are wrong: a note says why. With --json the output is a list of
+    objects.
 
     Example: madn reproduce --only ludo
     """
     if markdown and as_json:
-        raise click.UsageError("--markdown and --json: choose one")
+        raise click.UsageError("give either --markdown or --json, not both")
     verdicts: Counter[str] = Counter()
     answer = []
     if markdown:
@@ -52,7 +52,7 @@ def reproduce(only: str | None, full: bool, only_differences: bool, markdown: bo
 
 
 def _computed(subjects: tuple[str, ...], full: bool) -> Iterator[Fact]:
-    """The facts, one after the other; a long part shows how far it is."""
+    """The facts, one after the other; a long part shows its progress."""
     from madn.report import facts
 
     for subject in subjects:
@@ -63,7 +63,7 @@ def _computed(subjects: tuple[str, ...], full: bool) -> Iterator[Fact]:
 
 
 class PartBar:
-    """A progress bar that begins anew with every part."""
+    """A progress bar that starts again with every part."""
 
     def __init__(self) -> None:
         self.bar: ProgressBar | None = None

@@ -41,7 +41,7 @@ def _addresses(_context: click.Context, _option: click.Parameter, texts: tuple[s
     help="Port to listen on; 0 picks a free one.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--rate", type=int, default=5000, show_default=True, help="Positions per second for one client.")
+@click.option("--rate", type=int, default=5000, show_default=True, help="Most positions per second for one client.")
 @click.option(
     "--host-name",
     "names",
@@ -55,7 +55,7 @@ def _addresses(_context: click.Context, _option: click.Parameter, texts: tuple[s
     multiple=True,
     metavar="ADDRESS",
     callback=_addresses,
-    help="Believe the X-Forwarded-For of a proxy at this address; can be repeated.",
+    help="Trust the X-Forwarded-For header of a proxy at this address; can be repeated.",
 )
 @rules_options
 @json_option
@@ -69,13 +69,13 @@ def serve(
     proxies: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Play and explore on a web page; programs can ask it too.
+    """Serve a web page to play and explore the game, and an HTTP interface for programs.
 
-    Without DB the game of --pieces and the house rules is served: exact answers as for madn win, estimates where
-    nobody knows, and endgames become exact while the server runs. Without any of these options the page offers two,
-    three and four pieces and all house rules. Nothing is written but the cache of what was solved. Only this computer
-    can open the page, unless --host says otherwise. Ctrl-C stops the server. starlette and uvicorn serve the page:
-    pip install starlette uvicorn.
+    Without DB, the game is the one chosen by --pieces and the house rules: answers are exact where madn win has exact
+    ones, otherwise estimates, and endgames become exact while the server runs. Without any of these options the page
+    offers two, three and four pieces and all house rules. The server writes nothing but the cache of what it solved.
+    Only this computer can open the page, unless --host says otherwise. Ctrl-C stops the server. The server needs
+    starlette and uvicorn: pip install starlette uvicorn.
 
     Example: madn serve --port 8080
     """
@@ -92,7 +92,7 @@ def serve(
 
     with contextlib.ExitStack() as stack:
         if db and rules_given():
-            raise click.UsageError("a database has its own rules: give DB or the rules, not both")
+            raise click.UsageError("a database has its own rules: give either DB or rules, not both")
         opened = [stack.enter_context(open_database(path)) for path in db]
         games: list[tuple[str, Database | Advisor]] = list(
             zip(_names(database.path for database in opened), opened, strict=True)
@@ -116,9 +116,9 @@ def serve(
 
 @contextlib.contextmanager
 def _known(rules: Rules) -> "Iterator[Database | Advisor]":
-    """Who answers for a game: a database if there is one, or if it can be solved now; otherwise an advisor.
+    """What answers for a game: a database if there is one, or if it can be solved now; otherwise an advisor.
 
-    It solves in the background. `NoAnswerError` if nobody knows how the game begins.
+    The advisor solves in the background. `NoAnswerError` if nothing has an answer for the start of the game.
     """
     from madn.advisor import Advisor
 
@@ -134,8 +134,9 @@ def _known(rules: Rules) -> "Iterator[Database | Advisor]":
 
 
 def _names(paths: Iterable[Path]) -> list[str]:
-    """The names of databases in requests: those of their directories as far as they can be printed, and numbered
-    where two are the same.
+    """The names of databases in requests: those of their directories, without unprintable characters.
+
+    Equal names are numbered.
     """
     names: list[str] = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""Commands that solve a game, or say what solving it would need: `solve`, `plan`."""
+"""Commands that solve a game, or show what solving it would need: `solve`, `plan`."""
 
 import os
 from collections.abc import Callable
@@ -40,19 +40,19 @@ def solver_options(command: Function) -> Function:
         click.option(
             "--tolerance",
             type=float,
-            help="The residual to reach.  [default: 1e-15, for 3 and 4 pieces on large boards 1e-6]",
+            help="Residual to reach.  [default: 1e-15, but 1e-6 for 3 and 4 pieces on large boards]",
         ),
         click.option(
             "--method",
             metavar="tiles|thesis",
             default="tiles",
             show_default=True,
-            help="'thesis' is the thesis' own algorithm: slow, for comparison.",
+            help="'thesis' is the algorithm of the thesis: slow, for comparison.",
         ),
         click.option(
             "--proved",
             is_flag=True,
-            help="Prove a lower and an upper bound of every value too; from --scratch they are reported, not stored.",
+            help="Also prove a lower and an upper bound of every value; with --scratch they are reported, not stored.",
         ),
         click.option(
             "--for",
@@ -64,13 +64,13 @@ def solver_options(command: Function) -> Function:
             "--scratch",
             type=click.Path(),
             metavar="DIR",
-            help="Directory for games larger than memory, and for work that can be resumed.",
+            help="Working directory for games larger than memory, and for work that can be resumed.",
         ),
         click.option(
             "--memory",
             metavar="SIZE",
             callback=memory_bytes,
-            help="Memory limit, such as 20G.  [default: what is free]",
+            help="Memory limit, such as 20G.  [default: free memory]",
         ),
     ]
     for option in reversed(options):
@@ -91,13 +91,13 @@ def storing_options(command: Function) -> Function:
             "--bits",
             metavar="B|full",
             callback=_bits,
-            help="Round stored values to this many bits, 8 to 24.  [default: full, from 1e9 positions on 16]",
+            help="Round stored values to this many bits, 8 to 24.  [default: full, but 16 for 1e9 positions or more]",
         ),
         click.option(
             "--policy",
             type=click.Path(),
             metavar="DIR",
-            help="Directory for a database of best moves only.",
+            help="Directory to write a database of best moves to.",
         ),
     ]
     for option in reversed(options):
@@ -120,13 +120,13 @@ def _bits(_: click.Context, __: click.Parameter, text: str | None) -> int | str 
 @click.option(
     "--census",
     is_flag=True,
-    help="Count positions by value and what the choice of a move is worth; needs --scratch or --out.",
+    help="Count positions by value, and measure what choosing a move is worth; needs --scratch or --out.",
 )
 @click.option(
     "--sample",
     type=click.Path(),
     metavar="FILE",
-    help="File for positions drawn at random, with their values.",
+    help="File for randomly drawn positions, with their values.",
 )
 @click.option(
     "--samples",
@@ -134,7 +134,7 @@ def _bits(_: click.Context, __: click.Parameter, text: str | None) -> int | str 
     metavar="N",
     default=1_000_000,
     show_default=True,
-    help="How many to draw, about, uniformly from all positions of open games.",
+    help="Approximate number to draw, uniformly from all positions of open games.",
 )
 @click.option(
     "--samples-least",
@@ -142,9 +142,9 @@ def _bits(_: click.Context, __: click.Parameter, text: str | None) -> int | str 
     metavar="M",
     default=200,
     show_default=True,
-    help="How many at least of each profile and pair of finish zones, as far as it has them.",
+    help="Minimum number for each profile and pair of finish zones, or all it has if fewer.",
 )
-@click.option("--sample-seed", type=int, metavar="X", default=0, show_default=True, help="Seed of the drawing.")
+@click.option("--sample-seed", type=int, metavar="X", default=0, show_default=True, help="Seed of the random draw.")
 @click.option("--resume", is_flag=True, help="Continue the work that an earlier run left in --scratch.")
 @click.option("--cluster", is_flag=True, help="Share the work with the other processes that mpiexec started.")
 @json_option
@@ -161,16 +161,16 @@ def solve(
     """Solve a game and write the solution to a database.
 
     The residual is the largest difference, over all positions, between the value of a position and the value
-    that its best moves give it. It is measured after the last sweep, and sweeping continues until it is within
+    that its best moves give it. It is measured after the last sweep, and sweeps continue until it is within
     the tolerance. An existing database in DIR is replaced once the new one is complete.
 
-    A game that is large or does not fit into --memory is solved from disk: scratch files lie beside the database,
-    in DIR.scratch, until it is complete. If the run is stopped, however that happens, the same command goes on where
-    it was, and the result has the same bits; to start anew, remove that directory. With a directory of your own,
-    --scratch, say --resume to go on.
+    A game that is large or does not fit into --memory is solved from disk: scratch files are kept beside the
+    database, in DIR.scratch, until it is complete. If the run is stopped, for whatever reason, the same command
+    continues where it stopped, and the result is the same to the bit; to start again from the beginning, remove that
+    directory. If you choose the directory yourself with --scratch, add --resume to continue.
 
-    Several computers solve a game together with mpiexec and --cluster (docs/cluster.md). The number of processes may
-    be any; the database has the same bytes.
+    Several computers can solve a game together with mpiexec and --cluster (docs/cluster.md). The bytes of the
+    database do not depend on the number of processes.
 
     Example: madn solve --pieces 2 --out two
     """
@@ -179,7 +179,7 @@ def solve(
     from madn.verdict import Room
 
     if out is not None and Path(out).absolute().parent == (home := data_directory()):
-        home.mkdir(parents=True, exist_ok=True)  # where databases are looked for
+        home.mkdir(parents=True, exist_ok=True)  # where madn looks for databases
     if cluster:
         solve_together(rules, out, as_json, bits=bits, policy=policy, census=census, **settings)
         return
@@ -205,7 +205,7 @@ def solve(
 
 
 def solve_together(rules: Rules, out: str | None, as_json: bool, **settings: Any) -> None:
-    """Solve with all processes of a cluster; only process 0 says something."""
+    """Solve with all processes of a cluster; only process 0 prints anything."""
     from madn.cluster import prepare_cluster
 
     job = prepare_cluster(rules, out, **settings)
@@ -237,7 +237,7 @@ def result_table(result: "Result") -> str:
 
 
 def _bounds(result: "Result") -> list[tuple[str, str]]:
-    """The proved bounds of the board that is reported, and where they are widest."""
+    """The proved bounds of the reported board, and where they are widest."""
     if result.lower is None or result.upper is None:
         return []
     within = plus_minus(result.lower, result.upper)
@@ -246,7 +246,7 @@ def _bounds(result: "Result") -> list[tuple[str, str]]:
 
 
 def _instead(plan: "Plan", room: "Room") -> str:
-    """Every other way there is, line by line, for a solve that this computer cannot do."""
+    """The alternatives to a solve that this computer cannot do, line by line."""
     from madn.solver.estimate import measured
     from madn.verdict import ways
 
@@ -256,15 +256,15 @@ def _instead(plan: "Plan", room: "Room") -> str:
         figures = f"{size(way.memory_bytes)} of memory, {size(way.disk_bytes)} of disk, about {duration(way.seconds)}"
         cannot = "" if way.fits else "; too much for this computer"
         other.append(f"\n  {way.what}: {way.command}\n    {figures}{cannot}")
-    other.append("\n  no solve at all: madn best-move BOARD ROLL\n    exact in endgames, an estimate before them")
-    return "What there is instead:" + "".join(other)
+    other.append("\n  without solving: madn best-move BOARD ROLL\n    exact in endgames, an estimate before them")
+    return "Alternatives:" + "".join(other)
 
 
 @click.command()
 @solver_options
 @storing_options
 @click.option(
-    "--ranks", type=int, metavar="K", help="Plan for so many processes of a cluster, each like this computer."
+    "--ranks", type=int, metavar="K", help="Plan for a cluster of K processes, each on a computer like this one."
 )
 @click.option(
     "--bandwidth",
@@ -272,7 +272,7 @@ def _instead(plan: "Plan", room: "Room") -> str:
     default="10G",
     show_default=True,
     callback=bits_a_second,
-    help="What each of them can receive, in bits a second.",
+    help="What each process can receive, in bits per second.",
 )
 @json_option
 def plan(
@@ -285,10 +285,10 @@ def plan(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Say what a solve would need and whether this computer has it, and do nothing.
+    """Show what a solve would need and whether this computer has it, without solving.
 
-    The time is estimated from a measurement that takes a moment. Without --out and --policy a database in the present
-    directory is meant. With --ranks it says what each process of a cluster would need, what goes over the network, and
+    The time is estimated from a brief measurement. Without --out and --policy, the plan is for a database in the
+    current directory. With --ranks it shows what each process of a cluster would need, what goes over the network, and
     whether a cluster is worth it.
 
     Example: madn plan --pieces 3
@@ -329,7 +329,7 @@ def plan(
             }
         )
         return
-    busy = " on a quiet machine; other programs are busy at present" if speed.disturbed else ""
+    busy = " on a quiet machine; other programs are busy now" if speed.disturbed else ""
     rows = _plan_rows(wanted)
     if least and wanted.scratch is None:
         sizes = f"{size(least.memory_bytes)} of memory or more, at most {size(least.scratch_bytes)} of scratch"
@@ -341,13 +341,13 @@ def plan(
 
 
 def _verdict(plan: "Plan", room: "Room") -> str:
-    """What is there of what is needed, in a few words."""
+    """Whether this computer has what is needed, in a few words."""
     short = []
     if room.memory is not None and plan.memory_bytes > room.memory:
         which = "free" if plan.memory_limit is None else "allowed"
-        short.append(f"{size(plan.memory_bytes)} of memory, and {size(room.memory)} are {which}")
+        short.append(f"{size(plan.memory_bytes)} of memory, but only {size(room.memory)} is {which}")
     if plan.peak_bytes > room.disk:
-        short.append(f"{size(plan.peak_bytes)} of disk, and {size(room.disk)} are free")
+        short.append(f"{size(plan.peak_bytes)} of disk, but only {size(room.disk)} is free")
     return f"no: it needs {'; '.join(short)}" if short else "yes, this computer can do it"
 
 
@@ -377,5 +377,5 @@ def _plan_rows(plan: "Plan") -> list[tuple[str, str]]:
         ("values", plan.representation.name + stored),
         ("tolerance", f"{plan.tolerance:g}"),
         ("method", f"{plan.method}, {plural(plan.threads, 'thread')}"),
-        *([("stop", "Ctrl-C; the same command goes on where it was")] if plan.scratch_chosen else []),
+        *([("stop", "Ctrl-C; the same command continues where it stopped")] if plan.scratch_chosen else []),
     ]

@@ -1,4 +1,4 @@
-"""The option `--table` of the small games: all states with what to do in them, as a file."""
+"""The option `--table` of the small games: a file of all states with what to do in each."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -12,18 +12,18 @@ class Solved(Protocol):
     """The solution of a game that can be written as a table."""
 
     def table(self) -> Iterator[dict[str, Any]]:
-        """The columns of some states after the other."""
+        """The columns of the states, some at a time."""
 
 
 def check_table_file(path: Path) -> None:
-    """Refuse, before the work, a table that cannot be written."""
+    """Refuse a table that cannot be written, before the work."""
     from madn.table import check_table_file as check
 
     check(path)
 
 
 def write_table(path: Path, solution: Solved, game: Mapping[str, Any], facts: dict[str, Any]) -> Rows:
-    """Write all states to a file; adds it to the facts, and returns what a person sees of it."""
+    """Write all states to a file, add it to the facts, and return the rows to print."""
     from madn.table import writing_table
 
     count = 0

@@ -19,13 +19,13 @@ SHOWN = 10  # lines of damage for a person; --json has all
 
 @click.command()
 @database_argument
-@click.option("--deep", is_flag=True, help="Recompute positions from their successors too.")
-@click.option("--proof", is_flag=True, help="Check the proved bounds too, in exact arithmetic.")
+@click.option("--deep", is_flag=True, help="Also recompute positions from their successors.")
+@click.option("--proof", is_flag=True, help="Also check the proved bounds, in exact arithmetic.")
 @click.option(
     "--sample",
     type=int,
     metavar="K",
-    help="With --deep or --proof: look at K random positions.  [default: all]",
+    help="With --deep or --proof: check K random positions.  [default: all]",
 )
 @click.option(
     "--component",
@@ -40,21 +40,21 @@ def verify(
     """Check every byte, digest, count, offset and row of a database.
 
     With --deep each value is recomputed from those of its successors, and the largest difference (the
-    residual) is printed with its board. A database of best moves has no values to recompute: there the check
-    is that every stored choice is a legal move.
+    residual) is printed with its board. A database of best moves has no values to recompute; instead, every
+    stored choice must be a legal move.
 
-    With --proof the bounds that madn solve --proved has stored are checked: those of each position must follow from
-    those of its successors. The checker has its own reading of the rules and works in whole numbers; docs/proof.md
-    says what that proves. A whole game is also checked to end with probability 1, whatever is played.
+    With --proof the bounds stored by madn solve --proved are checked: those of each position must follow from those of
+    its successors. The checker has its own implementation of the rules and works in whole numbers; docs/proof.md says
+    what that proves. For a whole game it also checks that play ends with probability 1, whatever is played.
 
     The exit status is 1 if anything is wrong.
 
     Example: madn verify two --deep --sample 10000
     """
     if sample is not None and not deep and not proof:
-        raise click.UsageError("--sample needs --deep or --proof: it limits how many positions are looked at")
+        raise click.UsageError("--sample needs --deep or --proof: it limits how many positions they check")
     if component is not None and (not proof or sample is not None):
-        raise click.UsageError("--component goes with --proof, and not with --sample")
+        raise click.UsageError("--component needs --proof, and cannot be combined with --sample")
     from madn.store import verify_database
 
     if proof:
