@@ -3,7 +3,7 @@
 A `Board` is written `OWN/OTHER`, the side to move first; `Rules` say how many pieces and squares a game has.
 """
 
-TYPE_CHECKING = False  # `typing` itself takes time to import
+TYPE_CHECKING = False  # not imported from `typing`, which takes time to import
 if TYPE_CHECKING:
     from madn.advisor import Advisor
     from madn.board import Board, Move
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __version__: str
 
-LAZY = {  # the names of each module, errors apart: nothing is imported before it is used
+LAZY = {  # the public names of each module, except the errors: nothing is imported before it is used
     "advisor": ("Advisor",),
     "board": ("Board", "Move"),
     "database": (
@@ -115,7 +115,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Import a name when it is used."""
+    """Import a name when it is first used."""
     if name == "__version__":
         from importlib.metadata import version
 

@@ -18,7 +18,7 @@ ctypedef fused bound_t:
     int32_t
     int64_t
 
-cdef struct Turn:        # of `rest` turns `unit` have each roll with a move, `wait` pass the die on without one
+cdef struct Turn:        # of `rest` turns, `unit` have each roll with a move, and `wait` pass the die on without one
     int rest, unit, wait
     int64_t low, high    # what the rolls with a move are worth to the mover, added up
     int decisions, proved            # rolls with a choice, and those of them with a move that is proved best
@@ -37,7 +37,7 @@ cdef class Checker:
         self.positions = make(&self.g, pieces, squares, three_rolls, no_jumping, must_capture)
 
     def needed(self, const int64_t[::1] ids):
-        """The IDs, ascending, of all positions whose bounds a check of these looks at, themselves included."""
+        """The IDs, ascending, of all positions whose bounds are needed to check these, themselves included."""
         cdef Side sides[2]
         cdef Side mine[PIECES]
         cdef Side theirs[PIECES]
@@ -58,7 +58,7 @@ cdef class Checker:
 
     def check(self, const int64_t[::1] ids, const bound_t[::1] low, const bound_t[::1] high, int64_t one,
               const int64_t[::1] known, int threads=1):
-        """Check positions with these IDs from bounds of all positions, or of the IDs `known` if there are any.
+        """Check the positions with these IDs against bounds of all positions, or of the IDs `known` if any are given.
 
         Bounds are from 0 to `one`. Returns the number of failures, of decisions, of decisions whose best move is
         proved, the largest width and the ID that has it, and the IDs that failed.
@@ -84,7 +84,7 @@ cdef class Checker:
 
 
 cdef inline int64_t place(int64_t id, const int64_t* known, int64_t size) noexcept nogil:
-    """Where the bounds of an ID are; -1 if they are not."""
+    """Where the bounds of an ID are; -1 if there are none."""
     cdef int64_t low = 0, high = size, middle
     if known == NULL:
         return id
@@ -99,7 +99,7 @@ cdef inline int64_t place(int64_t id, const int64_t* known, int64_t size) noexce
 
 cdef Turn turn_of(const Game* g, const Side* own, const Side* other, const bound_t* low, const bound_t* high,
                   const int64_t* known, int64_t size, int64_t one) noexcept nogil:
-    """What the rolls of the side to move are worth to it: `low` with the least, `high` with the most moves may be."""
+    """What the rolls of the side to move are worth to it: at the least (`low`) and at the most (`high`)."""
     cdef Side mine[PIECES]
     cdef Side theirs[PIECES]
     cdef int64_t least[PIECES]
@@ -121,7 +121,7 @@ cdef Turn turn_of(const Game* g, const Side* own, const Side* other, const bound
             if not finished(g, &mine[k]):
                 at = place(successor(g, &mine[k], &theirs[k], roll), known, size)
                 if at < 0 or not 0 <= low[at] <= high[at] <= one:
-                    least[k] = 0                           # nothing is known of it
+                    least[k] = 0                           # nothing is known about it
                 elif roll == 6:
                     least[k], most[k] = low[at], high[at]
                 else:                                      # what the other side does not win

@@ -1,10 +1,10 @@
-# The game as the checker reads it: the rules as docs/rules.md has them, the numbers of positions as docs/format.md has
-# them. Nothing here comes from the solver or from the compiled game. `_checker.pyx` and `_ending.pyx` include it.
+# The game as the checker reads it: the rules from docs/rules.md, the numbers of positions from docs/format.md. Nothing
+# here comes from the solver or from the compiled game. `_checker.pyx` and `_ending.pyx` include it.
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 cdef enum:
-    PIECES = 6           # the most that a side has
+    PIECES = 6           # the most that a side can have
     SQUARES = 40
     PROFILES = 784       # at most
 
@@ -77,7 +77,7 @@ cdef inline Side moved(Side side, int start, int end) noexcept nogil:
 
 
 cdef int moves(const Game* g, const Side* own, const Side* other, int roll, Side* mine, Side* theirs) noexcept nogil:
-    """The legal moves for a roll, as what both sides hold afterwards; none if the roll is lost."""
+    """The legal moves for a roll, as the squares that both sides hold afterwards; none if the roll is lost."""
     cdef int starts[PIECES]
     cdef int n = 0, j, k, end, captures = 0
     cdef bint boxed = own.n < g.P, passes
@@ -95,7 +95,7 @@ cdef int moves(const Game* g, const Side* own, const Side* other, int roll, Side
             n += 1
             if boxed and own.square[k] == 0:      # the A-square must be cleared
                 break
-    if g.must_capture:                            # those that capture, if there are any, are all there is
+    if g.must_capture:                            # if any moves capture, only those are legal
         for k in range(n):
             end = starts[k] + roll
             if end < g.S and holds(other, facing(g, end)):
@@ -150,7 +150,7 @@ cdef void unrank(const Game* g, int64_t id, Side* own, Side* other) noexcept nog
     id //= g.choose[g.S - m1][m2]
     chosen(g, id % g.choose[g.S][m1], g.S, m1, 0, own)
     id //= g.choose[g.S][m1]
-    for k in range(free.n):            # the free square with this number: count on past those that own pieces hold
+    for k in range(free.n):            # find the free square with this number: skip those that own pieces hold
         q = -1
         while free.square[k] >= 0:
             q += 1

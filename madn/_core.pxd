@@ -1,7 +1,7 @@
-# The compiled game: own-side states as bit masks, their moves, what a turn is, and combination ranking. This is the
-# inline code that every kernel shares; it works from the tables of one `Game`, made from `madn.Rules`.
+# The compiled game: states of a side as bit masks, their moves, what a turn is, and the ranking of positions. This is
+# the inline code that all kernels share; it works from the tables of one `Game`, which is made from `madn.Rules`.
 #
-# A state is the set of squares one side occupies: bit q for square q in that side's own numbers, 0..S-1 main
+# A state is the set of squares that one side occupies: bit q for square q in that side's own numbers, 0..S-1 main
 # field, S..S+P-1 finish zone. Pieces not in the set are in the box.
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -31,7 +31,7 @@ cdef extern from *:
     #endif
     #if defined(__POPCNT__) || defined(__aarch64__)
     static inline int madn_popcount(uint64_t x) { return __builtin_popcountll(x); }
-    #else  /* any x86-64 processor: without the instruction the builtin is a library call */
+    #else  /* for any x86-64 processor: without the instruction, the builtin is a library call */
     static inline int madn_popcount(uint64_t x) {
         x -= (x >> 1) & 0x5555555555555555ull;
         x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
@@ -48,7 +48,7 @@ cdef enum:
     DIE = 6
     MAX_PIECES = 6
     MAX_SQUARES = 40
-    MAX_CHOICES = 8      # moves for one roll never exceed the pieces
+    MAX_CHOICES = 8      # there are never more moves for one roll than pieces
     BOX = -1             # the start of a move out of the box
 
 cdef struct OwnMove:
@@ -62,10 +62,10 @@ cdef struct OwnMove:
 # 39-p whatever n is, and one table serves every zone.
 
 cdef enum:
-    DIRECT = 3            # combinations of up to 3 squares are decoded by one look-up
-    SMALL = 10701         # how many those are: 1 + 40 + 780 + 9880
-    BUCKETS = 4096        # equal stretches of IDs, to find the profile of an ID
-    GUESSES = 512         # equal stretches of combination ranks, to find the highest position
+    DIRECT = 3            # combinations of up to 3 squares are decoded by a single look-up
+    SMALL = 10701         # how many of these there are: 1 + 40 + 780 + 9880
+    BUCKETS = 4096        # equal stretches of IDs, for finding the profile of an ID
+    GUESSES = 512         # equal stretches of combination ranks, for finding the highest position
     MAX_PROFILES = 784    # 28 pairs (p, f) with 0 <= f <= p <= 6, for both sides
 
 cdef struct Profile:
@@ -73,7 +73,7 @@ cdef struct Profile:
     int64_t af            # IDs for each arrangement of the own finish zone
     int64_t aff           # ... of both finish zones
     int64_t affm          # ... of both finish zones and the own main field
-    uint64_t af_inverse   # floor((2^64 - 1) / af), to divide by multiplying
+    uint64_t af_inverse   # floor((2^64 - 1) / af), for dividing by multiplication
     uint64_t aff_inverse
     uint64_t affm_inverse
     int8_t m1             # own pieces on the main field
@@ -89,11 +89,11 @@ cdef struct GameTables:
     bint must_capture
     uint64_t main                              # the main-field squares
     uint64_t home                              # a finish zone with all pieces in it
-    int64_t positions                          # from here on: the numbering of positions
+    int64_t positions                          # from here on: for the numbering of positions
     int profile_count
     int bucket_shift
     Profile profiles[MAX_PROFILES]             # in the order of their IDs
-    int64_t first[MAX_PROFILES + 1]            # first IDs again, close together, then the positions
+    int64_t first[MAX_PROFILES + 1]            # first IDs again, close together, then the number of positions
     int16_t bucket[BUCKETS]                    # the profile of the first ID of each bucket
     int16_t index[7][7][7][7]                  # [m1][f1][m2][f2] -> profile; -1 where there is no position
     int32_t choose[7][64]                      # [k][n] -> C(n, k)
@@ -112,9 +112,10 @@ cdef inline uint64_t squares_between(int start, int end) noexcept nogil:
 
 
 cdef inline int own_moves(const GameTables* game, uint64_t state, int roll, OwnMove* out) noexcept nogil:
-    """List the moves of a side for a roll, by ascending start, whatever the other side holds; 0 is a lost roll.
+    """List the moves of a side for a roll, by ascending start, and return how many; 0 is a lost roll.
 
-    Those are its options. With a duty to capture some of them may not be legal: see `legal_options`.
+    These are its options, without regard to the other side. With a duty to capture, not all of them need be legal: see
+    `legal_options`.
     """
     cdef int n = 0, start, end, S = game.squares, P = game.pieces
     cdef bint boxed = madn_popcount(state) < P
@@ -144,7 +145,7 @@ cdef inline int own_moves(const GameTables* game, uint64_t state, int roll, OwnM
 
 
 cdef inline uint64_t facing(const GameTables* game, uint64_t state) noexcept nogil:
-    """The main-field squares of a state in the other side's numbers; the finish zone is dropped."""
+    """The main-field squares of a state, in the other side's numbers; finish squares are left out."""
     cdef int half = game.squares // 2
     cdef uint64_t main = state & game.main
     return ((main << half) | (main >> half)) & game.main
@@ -156,14 +157,14 @@ cdef inline bint finished(const GameTables* game, uint64_t state) noexcept nogil
 
 
 cdef inline uint64_t left_after(const GameTables* game, const OwnMove* move, uint64_t other) noexcept nogil:
-    """The other side's state after a move: without the piece that it captures."""
+    """The other side's state after a move, without the piece that the move captures."""
     return other & ~facing(game, <uint64_t>1 << move.end)
 
 
 cdef inline uint32_t legal_options(const GameTables* game, const OwnMove* moves, int n, uint64_t other) noexcept nogil:
     """Which of the n moves of a side for a roll are legal against the other side: bit k for moves[k].
 
-    All are, unless captures are a duty and one of them captures.
+    All are legal, unless there is a duty to capture and at least one of them captures.
     """
     cdef uint32_t captures = 0
     cdef uint64_t foes
@@ -175,9 +176,9 @@ cdef inline uint32_t legal_options(const GameTables* game, const OwnMove* moves,
     return captures if captures else (<uint32_t>1 << n) - 1
 
 
-# What a turn is, the compiled twin of `Turn` in madn/rules.py: a die is rolled, every roll as likely as the others.
-# After a 6 the same side rolls again, after any other roll the other side. A roll without a legal move is lost: the
-# board stays as it is, and who rolls next is the same as with a move.
+# What a turn is, the compiled twin of `Turn` in madn/rules.py: a die is rolled, and all rolls are equally likely. After
+# a 6 the same side rolls again, after any other roll the other side. A roll without a legal move is lost: the board
+# stays as it is, and who rolls next is the same as with a move.
 
 cdef inline bint rolls_again(int roll) noexcept nogil:
     return roll == DIE
@@ -185,7 +186,7 @@ cdef inline bint rolls_again(int roll) noexcept nogil:
 
 cdef struct Turn:     # total * V = unit * (sum over the rolls with a move of the best one) + wait * V' + again * V
     int total
-    int unit          # how often each roll comes that has a move
+    int unit          # how often each roll that has a move comes up
     int wait          # how often the turn passes to the other side without a move (V')
     int again         # how often the same side rolls again without a move
 
@@ -201,15 +202,15 @@ cdef inline Turn turn_of(const GameTables* game, const int* options) noexcept no
                 turn.again += 1
             else:
                 turn.wait += 1
-    if game.three_rolls and turn.wait == DIE - 1 and turn.again == 0:    # only a 6 helps: a 6 within three rolls
+    if game.three_rolls and turn.wait == DIE - 1 and turn.again == 0:    # only a 6 helps; there are three rolls for it
         turn.total, turn.unit, turn.wait = 216, 91, 125
     return turn
 
 
 cdef inline int best_option(const double* wins, int count, double tie) noexcept nogil:
-    """The rule for ties: the last of the moves within `tie` of the largest, the one that starts on the highest square.
+    """The rule for ties: of the moves within `tie` of the largest chance, the one that starts on the highest square.
 
-    `wins` are the mover's chances after each of `count` moves, by ascending start.
+    `wins` are the mover's chances of winning after each of `count` moves, by ascending start.
     """
     cdef int j
     cdef double most = -1.0    # less than any chance
@@ -237,8 +238,8 @@ cdef inline int64_t combination_rank(const GameTables* t, uint64_t mask, int k) 
     cdef const int32_t* row = t.summand[MAX_PIECES + k]
     cdef int64_t rank = 0
     cdef int _i
-    mask |= <uint64_t>63 << MAX_SQUARES    # bits that add 0
-    for _i in range(t.pieces):             # as often for every k: no branch to mispredict
+    mask |= <uint64_t>63 << MAX_SQUARES    # more bits, which add 0
+    for _i in range(t.pieces):             # equally often for every k, so that there is no branch to mispredict
         rank += row[madn_lowest(mask)]
         mask &= mask - 1
         row -= 64
@@ -260,7 +261,7 @@ cdef inline uint64_t combination_mask(const GameTables* t, int64_t rank, int k) 
 
 
 cdef inline int64_t divide(int64_t* rest, int64_t by, uint64_t inverse) noexcept nogil:
-    """Return rest // by and leave rest % by in rest."""
+    """Return `rest` // `by`, and leave the remainder in `rest`."""
     cdef int64_t quotient = <int64_t>madn_high_product(<uint64_t>rest[0], inverse)    # exact, or 1 too small
     rest[0] -= quotient * by
     cdef bint more = rest[0] >= by
@@ -269,7 +270,7 @@ cdef inline int64_t divide(int64_t* rest, int64_t by, uint64_t inverse) noexcept
 
 
 cdef inline int64_t encode(const GameTables* t, uint64_t own, uint64_t other) noexcept nogil:
-    """The ID of a position. The masks must be one: see is_position."""
+    """The ID of a position. The masks must be a position: see is_position."""
     cdef int S = t.squares
     cdef uint64_t main1 = own & t.main, main2 = other & t.main
     cdef uint64_t zone1 = own >> S, zone2 = other >> S
@@ -277,7 +278,7 @@ cdef inline int64_t encode(const GameTables* t, uint64_t own, uint64_t other) no
     cdef int m1 = madn_popcount(main1), m2 = madn_popcount(main2)
     cdef const Profile* profile = &t.profiles[t.index[m1][t.finish_ones[zone1]][m2][t.finish_ones[zone2]]]
     cdef int _i
-    for _i in range(t.pieces):    # cross out what the own pieces hold: all above moves down by one
+    for _i in range(t.pieces):    # remove each square that an own piece occupies: all bits above it move down by one
         lowest = taken & (0 - taken)
         main2 -= (main2 & (0 - lowest)) >> 1
         taken = (taken ^ lowest) >> 1
@@ -291,7 +292,7 @@ cdef inline int64_t encode(const GameTables* t, uint64_t own, uint64_t other) no
 
 
 cdef inline int profile_at(const GameTables* t, int64_t position) noexcept nogil:
-    """The number of the profile an ID belongs to."""
+    """The number of the profile that an ID belongs to."""
     cdef int number = t.bucket[position >> t.bucket_shift]
     while position >= t.first[number + 1]:
         number += 1
@@ -309,7 +310,7 @@ cdef inline void decode(const GameTables* t, int64_t position, uint64_t* own, ui
     cdef uint64_t main1 = combination_mask(t, rank1, profile.m1) >> (MAX_SQUARES - S)
     cdef uint64_t main2 = combination_mask(t, rest, profile.m2) >> (MAX_SQUARES - S + profile.m1)
     cdef uint64_t taken = facing(t, main1), lowest
-    for _i in range(t.pieces):    # make room for what the own pieces hold: all above moves up by one
+    for _i in range(t.pieces):    # insert each square that an own piece occupies: all bits above it move up by one
         lowest = taken & (0 - taken)
         main2 += main2 & (0 - lowest)
         taken ^= lowest

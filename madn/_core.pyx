@@ -1,7 +1,7 @@
-"""The compiled game, for Python: own-side moves and position IDs of one set of rules.
+"""The compiled game, for Python: the moves of a side, and position IDs, for one set of rules.
 
-The code itself is inline in `_core.pxd`, so that the kernels can use it without a call. The plain twin of the moves is
-`madn/board.py`, that of the numbering `tests/reference_ranking.py`.
+The code itself is inline in `_core.pxd`, so that kernels can use it without a call. The twin of the moves in plain
+Python is `madn/board.py`, that of the numbering is `tests/reference_ranking.py`.
 """
 
 from operator import index as whole_number
@@ -13,7 +13,7 @@ from libc.string cimport memset
 from madn.rules import Rules
 
 cdef enum:
-    MAX_STATES = 1 << 25    # of a move table: more than any side has, and 32 bits count their moves
+    MAX_STATES = 1 << 25    # of a move table: more than any side has, and few enough to count their moves in 32 bits
 
 cdef void fill_combinations(GameTables* t) noexcept:
     """Fill the tables that rank and unrank combinations of up to 6 of 40 squares."""
@@ -31,7 +31,7 @@ cdef void fill_combinations(GameTables* t) noexcept:
         t.combination_start[k] = start
         start += t.choose[k][MAX_SQUARES]
     t.combination[0] = 0
-    for k in range(1, DIRECT + 1):    # by their highest position n, then by the rest of them
+    for k in range(1, DIRECT + 1):    # ordered by the highest position n, then by the others
         i = t.combination_start[k]
         for n in range(MAX_SQUARES):
             for rank in range(t.choose[k - 1][n]):
@@ -63,7 +63,7 @@ cdef void fill_finish_zones(GameTables* t) noexcept:
 
 
 cdef void fill_profiles(GameTables* t) noexcept:
-    """Fill the tables of abstract profiles: first IDs and group sizes."""
+    """Fill the tables of abstract profiles: first IDs, and how many IDs each arrangement has."""
     cdef int P = t.pieces, S = t.squares, p1, f1, p2, f2, number = 0, bucket
     cdef int64_t total = 0
     cdef Profile* profile
@@ -99,7 +99,7 @@ cdef void fill_profiles(GameTables* t) noexcept:
 
 
 cdef str state_fault(const GameTables* t, mask):
-    """Say why a mask is not a state of one side; nothing if it is one."""
+    """Say why a mask is not a state of one side; an empty string if it is."""
     cdef int P = t.pieces, S = t.squares
     if mask < 0 or mask.bit_length() > S + P:
         return f"{mask:#x} has squares outside 0 to {S + P - 1}"
@@ -116,7 +116,7 @@ cdef str fault(const GameTables* t, own, other):
             return f"{side} {wrong}"
     shared = facing(t, own) & other
     if shared:
-        return f"both sides stand on one square, the other's {madn_lowest(shared)}"
+        return f"both sides have a piece on the same square, {madn_lowest(shared)} of the other side"
     return "both sides have finished"
 
 
@@ -144,9 +144,9 @@ cdef object checked_array(str name, array, dtype):
 cdef class Game:
     """The compiled form of `Rules`: what every kernel works from.
 
-    It lists the moves of one side, and it numbers positions as the thesis does: a bijection with 0 to
-    `positions - 1`. A position is two masks, of the side to move and of the other side; bit q is square q in the
-    numbers of the side itself.
+    It lists the moves of one side, and it numbers positions as the thesis does: each position has one ID, from 0 to
+    `positions - 1`. A position is two masks, of the side to move and of the other side; bit q is square q in that
+    side's own numbers.
     """
 
     def __cinit__(self, rules):
@@ -188,7 +188,7 @@ cdef class Game:
         return own, other
 
     def rank_many(self, own, other):
-        """Return the IDs of many positions, as an int64 array; two uint64 arrays of the same length go in."""
+        """Return the IDs of many positions, as an int64 array, given two uint64 arrays of the same length."""
         own, other = checked_array("own", own, np.uint64), checked_array("other", other, np.uint64)
         if len(own) != len(other):
             raise ValueError(f"own has {len(own)} masks, other has {len(other)}")
@@ -208,7 +208,7 @@ cdef class Game:
         return ids
 
     def unrank_many(self, ids):
-        """Return the masks of many IDs, as two uint64 arrays (own, other); an int64 array goes in."""
+        """Return the masks of many IDs, as two uint64 arrays (own, other), given an int64 array."""
         ids = checked_array("ids", ids, np.int64)
         own, other = np.empty(len(ids), np.uint64), np.empty(len(ids), np.uint64)
         cdef const int64_t[::1] id_view = ids
@@ -226,7 +226,7 @@ cdef class Game:
         return own, other
 
     def profile(self, id):
-        """Return the abstract profile (p1, f1, p2, f2) of an ID: of each side, pieces out and pieces home."""
+        """Return the abstract profile (p1, f1, p2, f2) of an ID: for each side, pieces out and pieces home."""
         return profile_tuple(&self.tables, profile_at(&self.tables, checked_id(&self.tables, id)))
 
     def profiles(self):
@@ -245,8 +245,8 @@ cdef class Game:
     def own_moves(self, state, roll, other=0):
         """Return the moves of one side for a roll as (after, start, end), by ascending start; -1 is the box.
 
-        `state` is the mask of the squares the side holds, in its own numbers. An empty list is a lost roll. What the
-        `other` side holds, in its numbers, matters only where captures are a duty.
+        `state` is the mask of the squares that the side occupies, in its own numbers. An empty list is a lost roll. The
+        state of the `other` side, in its own numbers, matters only if there is a duty to capture.
         """
         cdef OwnMove moves[MAX_CHOICES]
         cdef int i, count
@@ -263,10 +263,10 @@ cdef class Game:
         return [(moves[i].after, moves[i].start, moves[i].end) for i in range(count) if legal >> i & 1]
 
     def move_table(self, states):
-        """Return (first, after, end), the moves of many states of one side: a uint64 array of masks goes in.
+        """Return (first, after, end), the moves of many states of one side, given a uint64 array of masks.
 
-        For `states[i]` and roll r the moves are `first[6 * i + r - 1]` to `first[6 * i + r] - 1`, by ascending start:
-        `after` is the state after a move, `end` the square it lands on. None is a lost roll.
+        For `states[i]` and roll r the moves have the indices `first[6 * i + r - 1]` to `first[6 * i + r] - 1`, by
+        ascending start: `after` is the state after a move, `end` the square it lands on. A lost roll has no moves.
         """
         states = checked_array("states", states, np.uint64)
         cdef const uint64_t[::1] view = states
@@ -278,7 +278,7 @@ cdef class Game:
             if view[i] >> (self.tables.squares + self.tables.pieces) or madn_popcount(view[i]) > self.tables.pieces:
                 raise ValueError(f"states[{i}] {state_fault(&self.tables, int(view[i]))}")
         if n > MAX_STATES:
-            raise ValueError(f"{n} states are more than a table holds, {MAX_STATES}")
+            raise ValueError(f"{n} states are more than a table can have, {MAX_STATES}")
         first = np.zeros(DIE * n + 1, np.int32)
         after = np.empty(DIE * n * self.tables.pieces, np.uint64)
         end = np.empty(DIE * n * self.tables.pieces, np.int8)

@@ -12,7 +12,7 @@ def ends(int pieces, int squares, bint three_rolls, bint no_jumping, bint must_c
 
     A position is marked if the game is over, or if for some roll every move leads to a marked position. From a marked
     position certain rolls, no more than there are positions, end the game whatever is played. So if all are marked, it
-    ends with probability 1: each time there is the same least chance that it ends within so many rolls.
+    ends with probability 1: again and again there is at least the same chance that it ends within that many rolls.
     """
     cdef Game g
     cdef int64_t positions = make(&g, pieces, squares, three_rolls, no_jumping, must_capture)

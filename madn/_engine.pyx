@@ -1,8 +1,8 @@
 """Answers about a position, compiled: its legal moves, what they are worth, and which is best.
 
-This is the one engine behind `madn.Database` and the server. It works on masks; `madn/database.py` turns its answers
-into boards and moves, `madn/web/answers.py` into JSON. The rule for ties is `best_option` in `_core.pxd`, which the
-compiled player `optimal` and the databases of best moves use too.
+`madn.Database` and the server both use this engine. It works on masks; `madn/database.py` turns its answers into boards
+and moves, `madn/web/answers.py` into JSON. The rule for ties is `best_option` in `_core.pxd`, which the compiled player
+`optimal` and the databases of best moves also use.
 """
 
 import numpy as np
@@ -17,10 +17,10 @@ from madn._core cimport (
 from madn.store.policy import choice
 
 
-cdef struct Option:      # a legal move, and the board that the next player to roll sees
+cdef struct Option:      # a legal move, and the board as the next player to roll sees it
     int number           # of the option: its place among the moves of the own side
     int start            # BOX is the box
-    int end              # -1 is a lost turn
+    int end              # -1 is a lost roll
     bint captures
     uint64_t own
     uint64_t other
@@ -28,7 +28,7 @@ cdef struct Option:      # a legal move, and the board that the next player to r
 
 
 cdef int list_options(const GameTables* t, uint64_t own, uint64_t other, int roll, Option* out) noexcept nogil:
-    """List the legal moves by ascending start, or the lost turn, and return how many; 0 in a finished game."""
+    """List the legal moves by ascending start, or the lost roll, and return how many; 0 in a finished game."""
     cdef OwnMove moves[MAX_CHOICES]
     cdef uint64_t left
     cdef uint32_t legal
@@ -53,21 +53,21 @@ cdef int list_options(const GameTables* t, uint64_t own, uint64_t other, int rol
 
 
 cdef class Engine:
-    """Answers from what a reader knows by ID: values (`win`), or best moves only (`policy` is true: `choices`).
+    """Answers from what a reader gives by ID: values (`win`), or best moves only (`policy` is true: `choices`).
 
-    A `BlockReader` has a database, the readers of `madn/advisor.py` and `madn/parts.py` estimates or a solution in
-    memory; `check_open` raises what a closed one raises.
+    A `BlockReader` reads a database; the readers in `madn/advisor.py` and `madn/parts.py` have estimates, or a solution
+    in memory. The `check_open` of a reader raises an error if it is closed.
 
-    A position is two masks. A move is (start, end, captures, own, other, win): start -1 is the box, end -1 a lost turn,
-    `own` and `other` are the board that the next player to roll sees, `win` is the mover's winning probability, or None
-    where only best moves are stored. Moves within `tie` of the largest probability are equal: of those the one that
-    starts on the highest square is best and comes first; the others follow by descending probability and start.
+    A position is two masks. A move is (start, end, captures, own, other, win): start -1 is the box, end -1 a lost roll,
+    `own` and `other` are the board as the next player to roll sees it, and `win` is the mover's winning probability, or
+    None if only best moves are stored. Moves within `tie` of the largest probability count as equal: the best of these
+    is the one that starts on the highest square. It comes first; the others follow by descending probability and start.
     """
 
     cdef readonly Game game
     cdef readonly double tie
     cdef object reader
-    cdef bint values             # stored, or only best moves
+    cdef bint values             # whether the reader has values, not only best moves
     cdef bint closed
     cdef const double[::1] table  # all values by ID, if they are in memory
 
@@ -76,13 +76,13 @@ cdef class Engine:
         self.table = None
 
     def hold(self, const double[::1] values):
-        """Answer from these values, of every position by ID, instead of asking the reader; None ends that."""
+        """Answer from these values, which are of all positions by ID, instead of the reader's; None ends that."""
         if values is not None and values.shape[0] != self.game.tables.positions:
             raise ValueError(f"{values.shape[0]} values for a game of {self.game.tables.positions} positions")
         self.table = values
 
     def close(self):
-        """Forget the values; every question from now on raises what the reader, which is closed already, raises."""
+        """Drop the values; from now on every query raises the error of the reader, which must be closed already."""
         self.table, self.closed = None, True
 
     cdef int check(self, uint64_t own, uint64_t other) except -1:
@@ -93,7 +93,7 @@ cdef class Engine:
         return 0
 
     cdef int options(self, uint64_t own, uint64_t other, int roll, Option* out) except -1:
-        """List the legal moves as `list_options` does; whether it is a position, and a roll, is checked here."""
+        """List the legal moves as `list_options` does, after checking the position and the roll."""
         self.check(own, other)
         if not 1 <= roll <= DIE:
             raise ValueError(f"a roll is 1 to {DIE}, not {roll}")
@@ -154,7 +154,7 @@ cdef class Engine:
         return self.value(encode(&self.game.tables, own, other))
 
     def best_move(self, uint64_t own, uint64_t other, int roll):
-        """(start, end, captures) of the best move, None in a finished game; a forced move needs no look-up."""
+        """(start, end, captures) of the best move; None in a finished game. A forced move needs no look-up."""
         cdef Option options[MAX_CHOICES]
         cdef double wins[MAX_CHOICES]
         cdef int best = 0, count = self.options(own, other, roll, options)
@@ -172,7 +172,7 @@ cdef class Engine:
         return win, rolls if rolls[0] else []
 
     def best_moves(self, const int64_t[::1] ids not None, const int64_t[::1] rolls not None):
-        """(start, end, captures) of the best moves of many positions, three arrays; end -2 is a finished game."""
+        """The best moves of many positions as three arrays: start, end, captures. End -2 is a finished game."""
         cdef const GameTables* t = &self.game.tables
         cdef Py_ssize_t n = ids.shape[0], i, bad = -1
         cdef int P = t.pieces, j, count, best
@@ -183,7 +183,7 @@ cdef class Engine:
             self.reader.check_open()
         if rolls.shape[0] != n:
             raise ValueError(f"{n} positions, but {rolls.shape[0]} rolls")
-        boards = np.full((n, P), -1, np.int64)    # after each legal move, where there are several
+        boards = np.full((n, P), -1, np.int64)    # the IDs after each legal move, where there are several moves
         cdef int64_t[:, ::1] after = boards
         with nogil:
             for i in range(n):

@@ -20,11 +20,11 @@ cdef enum:
     ONE_BITS = 13          # a unit that is fully on is 2^13
     ONE = 1 << ONE_BITS
     LAST_BITS = 16         # the last layer counts in steps of 2^-16
-    RANGE = 16             # log odds beyond -16 to 16 count as that
+    RANGE = 16             # log odds are clamped to -16 to 16
     STEP_BITS = ONE_BITS + LAST_BITS - 6    # the curve has 64 points for each unit of log odds
     CURVE = 2 * RANGE * 64 + 2
     WIN_BITS = 31          # a certain win on the curve is 2^31
-    BLOCK = 64             # positions a thread takes at a time
+    BLOCK = 64             # positions that a thread takes at a time
     MOST_SECOND_BITS = 16
 
 
@@ -41,7 +41,7 @@ cdef struct Layers:
 
 
 cdef inline int64_t log_odds(const Layers* n, const int16_t* active, int count, int bucket) noexcept nogil:
-    """The output of the network, in steps of 2^-29. All of it is integers: the same on every computer."""
+    """The output of the network, in steps of 2^-29: all integer arithmetic, so it is the same on every computer."""
     cdef int16_t units[MOST_FIRST]
     cdef int32_t sums[SECOND]
     cdef int j
@@ -57,7 +57,7 @@ cdef inline int64_t log_odds(const Layers* n, const int16_t* active, int count, 
 
 
 cdef inline double win_of(const Layers* n, int64_t odds) noexcept nogil:
-    """The probability that belongs to log odds, between the points of the curve."""
+    """The probability for log odds, interpolated between the points of the curve."""
     cdef int64_t end = <int64_t>RANGE << (ONE_BITS + LAST_BITS), place, part
     place = min(max(odds, -end), end) + end
     part = place & ((<int64_t>1 << STEP_BITS) - 1)
@@ -67,12 +67,13 @@ cdef inline double win_of(const Layers* n, int64_t odds) noexcept nogil:
 
 
 cdef class Network:
-    """A network for one game, from whole numbers; `madn.estimator` reads them from a file.
+    """A network for one game, made of whole numbers; `madn.estimator` reads them from a file.
 
-    The units of the first layer are sums of `rows` and `first_bias`, in steps of 2^-13, and bounded to 0 to 1. Those of
-    the second layer, one of several by the pieces at home, are sums of them times `second`, in steps of
-    2^-(13 + second_bits), and bounded likewise. The log odds are their sum times `last`, in steps of 2^-29, and `curve`
-    has the probabilities, in steps of 2^-31, for log odds from -16 to 16 and a step beyond.
+    The units of the first layer are sums of `rows` and `first_bias`, in steps of 2^-13, clamped to 0 to 1. There are
+    several second layers, chosen by the pieces at home; their units are sums of the first layer's units weighted by
+    `second`, in steps of 2^-(13 + second_bits), clamped likewise. The log odds are the sum of these units weighted by
+    `last`, in steps of 2^-29. `curve` has the probabilities, in steps of 2^-31, for log odds from -16 to 16 and for one
+    step beyond.
     """
 
     cdef Layers layers
@@ -111,7 +112,7 @@ cdef class Network:
         self.layers.last_bias, self.layers.curve = &last_bias[0], &curve[0]
 
     def wins(self, const uint64_t[::1] own, const uint64_t[::1] other, int threads=1):
-        """The mover's chances in many positions, before the roll, as float64; 1 and 0 in finished games."""
+        """The mover's chances of winning in many positions, before the roll, as float64; 1 or 0 in a finished game."""
         cdef int64_t n = own.shape[0], k, bad = -1
         check_shape("other", other, (n,))
         threads = checked_threads(threads)
@@ -120,7 +121,7 @@ cdef class Network:
             return wins
         for k in range(n):
             if not is_position(self.tables, own[k], other[k]):
-                raise ValueError(f"position {k}: {own[k]:#x}, {other[k]:#x} is none of {self.game.rules}")
+                raise ValueError(f"position {k}: {own[k]:#x}, {other[k]:#x} is not a position of {self.game.rules}")
         cdef double[::1] out = wins
         cdef const Layers* layers = &self.layers
         cdef const Inputs* inputs = &self.inputs
@@ -146,7 +147,7 @@ cdef void fill(const Layers* layers, const Inputs* inputs, const GameTables* tab
 
 
 def _check_sums(rows, first_bias, second, second_bias, last, last_bias, curve, active):
-    """Raise ValueError if a sum could leave its type, whatever the position."""
+    """Raise ValueError if a sum could overflow its type for any position."""
     most = np.abs(rows.astype(np.int64)).max() * active + np.abs(first_bias.astype(np.int64)).max()
     if most >= 2 ** 31:
         raise ValueError(f"the first layer can reach {most}, more than 32 bits hold")
@@ -161,7 +162,7 @@ def _check_sums(rows, first_bias, second, second_bias, last, last_bias, curve, a
 
 
 def active(Game game not None, int distances, int stretch, own, other):
-    """The rows of the first layer that a position adds up; a row may be there more than once."""
+    """The rows of the first layer that are added up for a position; a row may occur more than once."""
     cdef int16_t found[MOST_ACTIVE]
     cdef Inputs inputs
     cdef int n, k
@@ -170,7 +171,7 @@ def active(Game game not None, int distances, int stretch, own, other):
     check_number("distances", distances, 1, MAX_SQUARES)
     check_number("stretch", stretch, 1, MAX_SQUARES)
     if not is_position(&game.tables, mine, theirs):
-        raise ValueError(f"{own:#x}, {other:#x} is no position of {rules}")
+        raise ValueError(f"{own:#x}, {other:#x} is not a position of {rules}")
     flags = rules.three_rolls + 2 * rules.no_jumping + 4 * rules.must_capture
     inputs = inputs_of(rules.pieces, rules.squares, distances, stretch, flags)
     n = active_rows(&inputs, mine, theirs, found)

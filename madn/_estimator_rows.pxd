@@ -1,14 +1,14 @@
-# What a network sees of a position: the rows of its first layer that are added up. Inline code for the kernel that
-# answers and for the one that fits.
+# What a network sees of a position: the rows of its first layer that are added up. This is inline code for the kernel
+# that estimates values and for the one that fits networks.
 #
-# | rows | one for each | that of, or those of |
+# | rows | there is a row for each | and a position adds those of |
 # |---|---|---|
 # | S, S | main-field square | the mover's pieces; the other side's pieces |
-# | 2 * 2^P, twice | finish zone, where jumping is allowed and where not | the mover; the other side |
-# | 2 * (P + 1), twice | number of boxed pieces, with one roll for a 6 and with three | the mover; the other side |
+# | 2 * 2^P, twice | finish zone, with jumping allowed or not | the mover; the other side |
+# | 2 * (P + 1), twice | number of boxed pieces, with one roll for a 6 or with three | the mover; the other side |
 # | P, P | number of boxed pieces | the other side if it enters on a piece of the mover; the reverse |
 # | D * B, D * B | distance up to D, and part of the board | pieces the mover can capture from behind; the reverse |
-# | D, D | the same distances, with a duty to capture | likewise |
+# | D, D | distance up to D, with a duty to capture | likewise |
 # | 8 | combination of house rules | the game |
 
 from libc.stdint cimport int16_t, uint64_t
@@ -16,7 +16,7 @@ from libc.stdint cimport int16_t, uint64_t
 from madn._core cimport madn_lowest, madn_popcount
 
 cdef enum:
-    MOST_ACTIVE = 128      # rows of a position: with six pieces 6 + 6 + 2 + 2 + 2 + 36 + 36 + 1 at the most
+    MOST_ACTIVE = 128      # rows of a position: with six pieces at most 6 + 6 + 2 + 2 + 2 + 36 + 36 + 1
     LEAST_SQUARES = 8
     SECOND = 32            # units of the second layer
 
@@ -24,7 +24,7 @@ cdef struct Inputs:
     int pieces
     int squares
     int distances          # D
-    int stretch            # squares of one part of the board: B parts
+    int stretch            # squares in each of the B parts of the board
     int three_rolls
     int no_jumping
     int must_capture
@@ -44,7 +44,7 @@ cdef struct Inputs:
 
 
 cdef inline Inputs inputs_of(int pieces, int squares, int distances, int stretch, int flags) noexcept nogil:
-    """The rows of a game; bits 0 to 2 of `flags` are the house rules three rolls, no jumping, duty to capture."""
+    """The rows for a game; bits 0 to 2 of `flags` are the house rules three rolls, no jumping, duty to capture."""
     cdef Inputs g
     cdef int zones = 2 << pieces, boxes = 2 * (pieces + 1)
     g.pieces, g.squares, g.distances, g.stretch = pieces, squares, distances, stretch
@@ -66,7 +66,7 @@ cdef inline Inputs inputs_of(int pieces, int squares, int distances, int stretch
 
 
 cdef inline int active_rows(const Inputs* g, uint64_t own, uint64_t other, int16_t* out) noexcept nogil:
-    """List the rows of a position; return how many they are."""
+    """List the rows of a position; return how many there are."""
     cdef int S = g.squares, half = S // 2, n = 0, a, b, distance
     cdef int own_boxed = g.pieces - madn_popcount(own), other_boxed = g.pieces - madn_popcount(other)
     cdef uint64_t main = (<uint64_t>1 << S) - 1, mine, theirs, foes = other & main

@@ -2,8 +2,8 @@
 
 Rows are the states of player A, columns those of player B, as in the solver (docs/method.md): fewest pips first, so
 that a sweep in that order meets every successor that is not a capture before the position that needs it. L[a][b] is the
-probability that A wins with A to move, R[a][b] with B to move. A player is a set of moves for every position and roll,
-taken with equal probability; without such sets it takes the best move against the other.
+probability that A wins with A to move, R[a][b] with B to move. A player is given by a set of moves for every position
+and roll, each taken with equal probability; without such sets it plays the best reply to the other.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ cdef enum:
     MOST_EXITS = 32
     BITS = 4             # for the set of moves of one roll: up to four pieces
 
-    TOTAL = 0            # of a turn, as in madn.rules.Turn
+    TOTAL = 0            # the columns of a turn, as in madn.rules.Turn
     UNIT = 1
     WAIT = 2
     AGAIN = 3
@@ -46,19 +46,19 @@ cdef struct Table:       # one side
     const int32_t* row
     const int8_t* end
     const int16_t* turn          # [state][4]: total, unit, wait and again of madn.rules.Turn
-    Values to[2][MOST_EXITS]     # [1 for a 6][kind]: where a move leads; kind 0 stays in this component
-    int64_t columns[MOST_EXITS]  # columns of those matrices
-    const uint32_t* sets         # [a][b], six sets of BITS bits; NULL: the best move
-    bint must_capture            # the best of the captures, if there is one
+    Values to[2][MOST_EXITS]     # [1 for a 6][kind]: the values a move leads to; kind 0 stays in this component
+    int64_t columns[MOST_EXITS]  # of those matrices
+    const uint32_t* sets         # [a][b], six sets of BITS bits; NULL for a player that takes the best move
+    bint must_capture            # if a capture is possible, the best move is the best capture
 
 
 cdef class Evaluator:
-    """One pair of finish zones; `a` and `b` are the `SideTables` of madn/evaluate.py, everything is checked here."""
+    """One pair of finish zones; `a` and `b` are `SideTables` of madn/evaluate.py. All arguments are checked here."""
     cdef Table a, b
     cdef Values L, R
     cdef int pieces
     cdef readonly int64_t columns
-    cdef list arrays             # what the pointers point into
+    cdef list arrays             # keeps alive what the pointers point into
     cdef double[::1] change      # of each row in the last sweep
 
     def __cinit__(self, int pieces, bint must_capture, a, b, L, R, a_exits, b_exits, a_sets, b_sets):
@@ -138,7 +138,7 @@ cdef class Evaluator:
 
 cdef double pass_row(const Table* A, const Table* B, const Values* L, const Values* R, int P, int64_t a,
                      bint examine) noexcept nogil:
-    """Compute L and R of one row, columns in order; return the largest change."""
+    """Compute L and R of one row, in the order of the columns; return the largest change."""
     cdef int64_t b, n = B.size, at
     cdef double most = 0, own, other, det, left, right, x, y
     cdef const int16_t* p = A.turn + 4 * a
@@ -154,7 +154,7 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
         if examine:
             left = (p[UNIT] * own + p[WAIT] * y + p[AGAIN] * x) / p[TOTAL]
             right = (q[UNIT] * other + q[WAIT] * x + q[AGAIN] * y) / q[TOTAL]
-        else:    # lost rolls lead from one of the two to the other: solve for both
+        else:    # lost rolls lead from L to R and back: solve for both at once
             det = (p[TOTAL] - p[AGAIN]) * (q[TOTAL] - q[AGAIN]) - p[WAIT] * q[WAIT]
             left = (p[UNIT] * own * (q[TOTAL] - q[AGAIN]) + p[WAIT] * q[UNIT] * other) / det
             right = (q[UNIT] * other * (p[TOTAL] - p[AGAIN]) + q[WAIT] * p[UNIT] * own) / det
@@ -166,16 +166,16 @@ cdef double pass_row(const Table* A, const Table* B, const Values* L, const Valu
 
 cdef inline double after_moves(const Table* A, const Table* B, int P, int64_t a, int64_t b, int64_t at,
                                bint rows) noexcept nogil:
-    """The sum over the rolls with a move of the row player's chance after what the mover A takes on its state a.
+    """The row player's chance after the moves that the mover A takes on its state a, summed over the rolls with a move.
 
-    With `rows` the mover is the row player, who makes it large, otherwise the column player, who makes it small.
-    What A takes is the mean over its set of moves, or without sets the best of all.
+    With `rows` the mover is the row player, who maximises it, otherwise the column player, who minimises it. For each
+    roll it is the mean over A's set of moves, or without sets the best move.
     """
     cdef double total = 0, value, of_roll
     cdef uint64_t foes = B.facing[b]
     cdef uint32_t sets = A.sets[at] if A.sets != NULL else 0, taken
     cdef int roll, k, count, number, end, kind
-    cdef bint duty          # some option captures, so that the others are not legal
+    cdef bint duty          # some option captures, so the others are not legal
     cdef int64_t o, other, cell
     for roll in range(1, DIE + 1):
         o = A.first[DIE * a + roll - 1]
@@ -228,7 +228,7 @@ cdef void fill_row(const Chooser* chooser, uint64_t own, const uint64_t[::1] oth
 
 def fill(CompiledPlayer player not None, const uint64_t[::1] movers not None, const uint64_t[::1] others not None,
          uint32_t[:, :] out not None, int threads):
-    """The sets of moves a player takes on every state (a whole mask) of its own against every one of the other side."""
+    """The sets of moves a player takes on each of its own states (whole masks) against each of the other side's."""
     cdef const GameTables* game = &player.game.tables
     cdef const uint64_t[::1] states
     cdef int64_t i, n = len(movers)

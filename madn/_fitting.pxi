@@ -24,13 +24,13 @@ cdef extern from "fitting.h":
                   int64_t count, int shards, float rate, float mean_left, float square_left, float scale) noexcept nogil
 
 cdef enum:
-    SHARDS = 2             # parts of a batch with a gradient of their own: the sum does not depend on the threads
+    SHARDS = 2             # parts of a batch, each with its own gradient: the sum does not depend on the threads
     MOST_SHAPES = 8
-    SLICES = 64            # parts of the weights that are stepped in parallel
+    SLICES = 64            # parts of the weights that are updated in parallel
 
 
 cdef Weights weights_at(float* all, int64_t rows, int first, int buckets) noexcept nogil:
-    """The parts of a network in one array."""
+    """Where the parts of a network begin in one array."""
     cdef Weights w
     w.first = first
     w.rows = all
@@ -46,10 +46,10 @@ SECOND_UNITS = SECOND
 
 
 cdef class Fitter:
-    """A network that is being fitted by Adam to positions of games with as many pieces and squares.
+    """A network that is being fitted by Adam, for games with this number of pieces and squares.
 
-    `weights` is all of it in one array, float32: rows and bias of the first layer, then for every bucket the second
-    layer (by units of the first), then all their biases, then the last layer likewise.
+    `weights` is the whole network in one float32 array: rows and biases of the first layer, then for every bucket the
+    second layer (by units of the first), then all their biases, then the last layer likewise.
     """
 
     cdef readonly object weights
@@ -78,7 +78,7 @@ cdef class Fitter:
 
     def run(self, const uint64_t[::1] own, const uint64_t[::1] other, const uint8_t[::1] flags,
             const float[::1] targets, const float[::1] weights, float[::1] wins, float rate, bint step, int threads):
-        """Put the values of positions into `wins`; with `step`, change the weights towards `targets`."""
+        """Put the values of positions into `wins`; with `step`, also change the weights to fit `targets` better."""
         cdef int64_t n = own.shape[0], k, begin, end
         for name, array in (("other", other), ("flags", flags), ("targets", targets), ("weights", weights),
                             ("wins", wins)):
@@ -107,7 +107,7 @@ cdef class Fitter:
                      count, SHARDS, rate, mean_left, square_left, scale)
 
     cdef int _check(self, const uint64_t[::1] own, const uint64_t[::1] other, const uint8_t[::1] flags) except -1:
-        """Raise ValueError unless all are positions of open games: what they hold names rows."""
+        """Raise ValueError unless all are positions of unfinished games: rows are selected by what is in them."""
         cdef int64_t i, bad = -1
         cdef Inputs g = inputs_of(self.pieces, self.squares, self.distances, self.stretch, 0)
         with nogil:

@@ -1,4 +1,4 @@
 # cython: embedsignature=True
-"""Fitting a network to values of positions, for AVX2: the same text, compiled with wider instructions."""
+"""Fitting a network to values of positions, for AVX2: the same source, compiled with wider instructions."""
 
 include "_fitting.pxi"

@@ -1,4 +1,4 @@
-/* What compilers call differently, and vectors as wide as the instructions of a build. */
+/* Names for what differs between compilers, and vectors as wide as the instructions of a build. */
 #ifndef MADN_MACHINE_H
 #define MADN_MACHINE_H
 
@@ -12,9 +12,9 @@
 #define WIDTH 16
 #endif
 
-/* Arithmetic of vectors is that of their lanes; comparing them gives a mask, and BLEND(mask, x, y) has the x of the
- * lanes in it and the y of the others. A compiler without vectors has those of one lane. ONLY says that nothing
- * else points to the same memory. */
+/* Arithmetic on vectors works lane by lane. A comparison gives a mask, and BLEND(mask, x, y) takes x in the lanes of
+ * the mask and y in the others. For a compiler without vectors, a vector is a single lane. ONLY says that nothing else
+ * points to the same memory. */
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline, unused))
 #define ONLY __restrict__

@@ -1,4 +1,4 @@
-"""What this build and this processor can do; `madn.machine` tells it to the rest of the package."""
+"""What this build and this processor can do; the rest of the package learns it from `madn.machine`."""
 
 cdef extern from *:
     """
@@ -78,10 +78,10 @@ def has_avx2():
 
 
 def has_avx512():
-    """Whether this processor can run the kernels built for AVX-512: F, BW, DQ and VL, and all that AVX2 needs."""
+    """Whether this processor can run the kernels built for AVX-512: F, BW, DQ and VL, and what those for AVX2 need."""
     return madn_has_avx512()
 
 
 def compiler():
-    """The compiler this package was built with."""
+    """The compiler that this package was built with."""
     return MADN_COMPILER.decode("ascii", "replace")

@@ -1,4 +1,4 @@
-# A game in progress, inline for the kernels that play: its random numbers, its rolls, its moves.
+# A game in progress, inline for the kernels that play: its random numbers, rolls and moves.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 
@@ -9,7 +9,7 @@ from madn._core cimport (
 
 
 cdef inline uint64_t golden() noexcept nogil:
-    """What the state of splitmix64 grows by."""
+    """What each step adds to the state of splitmix64."""
     return <uint64_t>0x9E3779B97F4A7C15ull
 
 
@@ -60,14 +60,14 @@ cdef inline int rolled(const GameTables* game, uint64_t own, Play* play) noexcep
 
 
 cdef inline int roll_die(Play* play, const GameTables* game, OwnMove* moves) noexcept nogil:
-    """Roll; list the options of the side that does, and return how many."""
+    """Roll, list the options of the side that rolls, and return how many there are."""
     cdef uint64_t own = play.sides[play.turn]
     play.roll = rolled(game, own, play)
     return own_moves(game, own, play.roll, moves)
 
 
 cdef inline int one_of(Play* play, uint32_t taken) noexcept nogil:
-    """The number of one of these options, drawn by lot if there are several."""
+    """The number of one of the options taken, drawn by lot if there are several."""
     if taken & (taken - 1):
         for _ in range(drawn(&play.random, madn_popcount(taken))):
             taken &= taken - 1
@@ -75,7 +75,7 @@ cdef inline int one_of(Play* play, uint32_t taken) noexcept nogil:
 
 
 cdef inline void make_move(Play* play, const GameTables* game, const OwnMove* move) noexcept nogil:
-    """Make a move, NULL for a lost roll, and pass the die to who rolls next."""
+    """Make a move, NULL for a lost roll, and pass the die to the side that rolls next."""
     cdef uint64_t other = play.sides[1 - play.turn]
     play.move.end = -1
     if move != NULL:

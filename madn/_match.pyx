@@ -1,4 +1,4 @@
-"""Whole games between two players, compiled or asked. Game g of a seed is always the same game, on any thread."""
+"""Whole games of two players, compiled or asked for their moves; game g of a seed is the same game on any thread."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from madn._players cimport Chooser, CompiledPlayer, choices
 
 cdef enum:
     BLOCK = 256          # games a thread takes at a time
-    AT_ONCE = 1 << 20    # games of one call, which Ctrl-C does not interrupt
+    AT_ONCE = 1 << 20    # games of one call, at most: Ctrl-C does not interrupt it
     LAST = 1 << 30       # the number of a game, at most
 
 
@@ -50,7 +50,7 @@ cdef Count play_block(const Chooser** players, uint64_t own, uint64_t other, uin
 
 def _check(CompiledPlayer first, CompiledPlayer second, uint64_t own, uint64_t other):
     if first.game.rules != second.game.rules:
-        raise ValueError("both players must be of the same game")
+        raise ValueError("both players must be for the same game")
     if not is_position(&first.game.tables, own, other) or finished(&first.game.tables, own) \
             or finished(&first.game.tables, other):
         raise ValueError(f"{own:#x}, {other:#x}: not a position of an open game")
@@ -77,7 +77,7 @@ def play_many(CompiledPlayer first not None, CompiledPlayer second not None, uin
 
 def play_one(CompiledPlayer first not None, CompiledPlayer second not None, uint64_t own, uint64_t other,
              uint64_t seed, int64_t number):
-    """Game `number` of a seed, as a list of (roll, start, end): start -1 is the box, end -1 a lost turn."""
+    """Game `number` of a seed as a list of (roll, start, end): start -1 is the box, end -1 a lost turn."""
     _check(first, second, own, other)
     cdef const Chooser* players[2]
     cdef Play play
@@ -90,7 +90,7 @@ def play_one(CompiledPlayer first not None, CompiledPlayer second not None, uint
     return plies
 
 
-cdef struct Walk:        # a game, at a decision of a player that is asked, or over
+cdef struct Walk:        # a game that is over, or at a decision of a player that is asked
     Play play
     OwnMove moves[MAX_CHOICES]
     int options
@@ -119,19 +119,19 @@ cdef void walk_on(Walk* walk, const GameTables* game, const Chooser** players) n
 
 
 cdef class Games:
-    """The games begin..end-1 of a seed, from an open board, all at once; a player that is None is asked.
+    """The games begin..end-1 of a seed from an open board, all at once; a player given as None is asked for its moves.
 
-    Call `advance`, find the moves for the decisions that it returns, give them to `choose`, and so on until there are
-    none left. The games are those of `play_many`.
+    Call `advance`, find the moves for the decisions that it returns, give them to `choose`, and repeat until there are
+    no decisions left. The games are those of `play_many`.
     """
 
     cdef Game game
     cdef CompiledPlayer first, second
     cdef Walk* walks
-    cdef object memory               # which the walks lie in
+    cdef object memory               # that holds the walks
     cdef Py_ssize_t size
     cdef readonly Py_ssize_t open    # games that wait for a decision, or have not begun
-    cdef int64_t[::1] order          # their places, ascending
+    cdef int64_t[::1] order          # the places of those games, ascending
     cdef bint waiting                # for moves
 
     def __cinit__(self, Game game not None, CompiledPlayer first, CompiledPlayer second, uint64_t own, uint64_t other,
@@ -154,7 +154,7 @@ cdef class Games:
             begin_game(&self.walks[i].play, own, other, seed, begin + i)
 
     def advance(self, int threads):
-        """Play on to the next decisions: position IDs, rolls, and which player is asked (0 or 1); none at the end."""
+        """Play on to the next decisions; return position IDs, rolls and which players are asked (0 or 1), if any."""
         threads = checked_threads(threads)
         if self.waiting:
             raise ValueError("the moves that were asked for have not been given")
@@ -207,7 +207,7 @@ cdef class Games:
 
     @property
     def counted(self):
-        """How many games the first player won, and how many plies were played; when all games are over."""
+        """How many games the first player won and how many plies were played, once all games are over."""
         cdef Py_ssize_t i
         cdef int64_t wins = 0, plies = 0
         if self.waiting or self.open:

@@ -1,4 +1,4 @@
-# The moves a player takes, compiled: rules over the features of `madn/features.py`, or the best of a table of values.
+# The moves a player takes, compiled: by rules over the features of `madn/features.py`, or by a table of values.
 
 from libc.stdint cimport int8_t, int64_t, uint32_t, uint64_t
 
@@ -35,7 +35,7 @@ cdef enum:            # in the order of madn.features.FEATURES
     SQUARE
     FEATURE_COUNT
 
-cdef struct Values:      # winning probabilities: doubles, or 32-bit multiples of 2^-32; or none
+cdef struct Values:      # winning probabilities as doubles or as 32-bit multiples of 2^-32; none if both are NULL
     double* fine
     uint32_t* coarse
 
@@ -52,9 +52,9 @@ cdef struct Chooser:
     int8_t feature[MOST_RULES]
     int8_t points[MOST_RULES]      # for a unit of the feature: 1 prefers, -1 avoids
     bint joined[MOST_RULES]        # the points of the next rule are added before moves are compared
-    bint draws                     # every move that is left, or only the one furthest along
+    bint draws                     # takes every move that is left, instead of only the one furthest along
     const GameTables* game
-    Values values                  # by ID: takes the best move, without rules
+    Values values                  # by ID: if there are any, it takes the best move and needs no rules
     double tie                     # values that differ by no more than this are equal
 
 
@@ -85,7 +85,7 @@ cdef inline int stretch(int square, int S) noexcept nogil:
 
 
 cdef inline int risk(const GameTables* game, int square, uint64_t other) noexcept nogil:
-    """How many pieces could capture on a square by a legal roll, times the stretch that a piece there is on."""
+    """How many pieces could legally capture on a square with one roll, times the stretch that a piece there is on."""
     cdef int theirs, reach
     cdef uint64_t behind
     cdef bint boxed = madn_popcount(other) < game.pieces
@@ -102,18 +102,18 @@ cdef inline int risk(const GameTables* game, int square, uint64_t other) noexcep
 
 
 cdef inline uint64_t ahead(uint64_t foes, int square, int S) noexcept nogil:
-    """Those in front of a square and before their own A-square."""
+    """The foes in front of a square and before their own A-square."""
     return foes & ((<uint64_t>1 << (S // 2)) - 1) & ~((<uint64_t>2 << square) - 1) if square < S // 2 else 0
 
 
 cdef inline uint64_t started(uint64_t foes, int square, int S) noexcept nogil:
-    """Those from their own A-square on, and behind a square of the main field."""
+    """The foes on or past their own A-square and behind a main-field square."""
     return foes & ((<uint64_t>1 << square) - 1) & ~((<uint64_t>1 << (S // 2)) - 1) if S // 2 <= square < S else 0
 
 
 cdef inline int feature_of(const GameTables* game, int feature, const OwnMove* move, uint64_t other,
                            uint64_t foes) noexcept nogil:
-    """The number `madn/features.py` gives; `foes` is the other side's main field in the mover's numbers."""
+    """The same number as in `madn/features.py`; `foes` are the main-field pieces of `other` in the mover's numbers."""
     cdef int start = move.start, end = move.end, S = game.squares, total, theirs
     cdef uint64_t landing = <uint64_t>1 << end, rest
     cdef bint boxed = madn_popcount(move.after) < game.pieces + (start < 0)    # the mover had pieces in the box
@@ -200,14 +200,14 @@ cdef inline double value_after(const Chooser* c, const OwnMove* move, uint64_t o
 
 
 cdef inline uint32_t choices(const Chooser* c, uint64_t other, int roll, const OwnMove* moves, int n) noexcept nogil:
-    """Which of the n > 0 options of a roll the player takes, each as likely: bit k for moves[k]."""
+    """Which of the n > 0 options of a roll the player takes, each equally likely: bit k for moves[k]."""
     cdef int rule
     return decided(c, other, roll, moves, n, &rule)
 
 
 cdef inline uint32_t decided(const Chooser* c, uint64_t other, int roll, const OwnMove* moves, int n,
                              int* rule) noexcept nogil:
-    """As `choices`; `rule` becomes the number of the rule that left one move, or how many rules there are."""
+    """As `choices`; `rule` is set to the number of the rule that left a single move, or to how many rules there are."""
     cdef uint32_t alive = legal_options(c.game, moves, n, other), better
     cdef uint64_t foes
     cdef int i, k, most = 0
@@ -246,4 +246,4 @@ cdef inline uint32_t decided(const Chooser* c, uint64_t other, int roll, const O
 cdef class CompiledPlayer:
     cdef Chooser chooser
     cdef readonly Game game
-    cdef object values        # what the pointers of the chooser point into
+    cdef object values        # keeps alive what the pointers of the chooser point into

@@ -1,4 +1,4 @@
-"""Players for the kernels: what `madn.players` chooses, without Python."""
+"""Players for the kernels: they choose what those of `madn.players` choose, without Python."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ FEATURES = FEATURE_COUNT
 
 
 cdef Values values_of(array):
-    """The values in a numpy array; whoever keeps them keeps the array."""
+    """Pointers to the values in a numpy array; the caller must keep the array alive."""
     cdef Values values
     cdef double[::1] fine
     cdef uint32_t[::1] coarse
@@ -27,7 +27,7 @@ cdef Values values_of(array):
 
 
 cdef class CompiledPlayer:
-    """A player of a game: rules, or with `values` the best move.
+    """A player of a game: it follows rules, or with `values` takes the best move.
 
     `rules` are (number of a feature, points, whether the next rule adds to it). `values` are winning probabilities by
     ID, as doubles or as 32-bit multiples of 2^-32; those that differ by no more than `tie` count as equal.

@@ -1,8 +1,8 @@
 """Games of a player against the best moves, many at once, and what each decision of the player costs.
 
-Every game goes on until somebody has a decision to make. Then the values of all boards that the legal moves lead to are
-looked up, for all games together, and every game makes its move. Game g of a seed is always the same game, and what
-it costs is counted in whole units: the order of games, and how many are played at once, changes nothing.
+Every game goes on until one side has a decision to make. Then the values of all boards that the legal moves lead to
+are looked up, for all games together, and every game makes its move. Game g of a seed is always the same game, and
+losses are counted in whole units, so neither the order of games nor how many are played at once affects the result.
 """
 
 import numpy as np
@@ -23,19 +23,19 @@ cdef enum:
     LAST = 1 << 30       # the number of a game, at most
     SHARE = 64           # games a thread takes at a time
 
-cdef double UNIT = 2.0 ** 40     # of what is lost, in a probability: sums of a million games fit into 63 bits
+cdef double UNIT = 2.0 ** 40     # units of loss in a probability of 1: sums over a million games fit into 63 bits
 UNITS = 1 << 40
 
 
-cdef struct Walk:        # a game, at a decision or over
+cdef struct Walk:        # a game that is at a decision, or over
     Play play
     OwnMove moves[MAX_CHOICES]
     int options
     int count            # legal options; 0 if the game is over
     uint32_t legal
-    uint32_t taken       # by the player, if the decision is its own; 0 as long as it has not been asked
+    uint32_t taken       # by the player, if the decision is its own; 0 until it has been asked
     int rule             # that decided
-    int side             # of the player: 0 moves first
+    int side             # of the player: 0 if it moves first
     int64_t plies
 
 
@@ -60,7 +60,7 @@ cdef void walk_on(Walk* walk, const GameTables* game, const Chooser* player) noe
 
 
 cdef void list_ids(const Walk* walk, const GameTables* game, int64_t* ids) noexcept nogil:
-    """The boards that the legal moves lead to, as the next player to roll sees them."""
+    """The IDs of the boards that the legal moves lead to, as the side that rolls next sees them."""
     cdef int k, j = 0
     cdef uint64_t left
     for k in range(walk.options):
@@ -72,7 +72,7 @@ cdef void list_ids(const Walk* walk, const GameTables* game, int64_t* ids) noexc
 
 
 cdef double list_chances(const Walk* walk, const double* wins, double* chances) noexcept nogil:
-    """The mover's chances after each option, -1 where one is not legal, from the values of the IDs; the most."""
+    """List the mover's chances after each option, -1 if not legal, from the values of the IDs; return the largest."""
     cdef double most = -1.0
     cdef int k, j = 0
     for k in range(walk.options):
@@ -86,9 +86,9 @@ cdef double list_chances(const Walk* walk, const double* wins, double* chances) 
 
 cdef void decide(Walk* walk, const GameTables* game, const double* wins, double tie, int64_t* losses,
                  int32_t* decisions) noexcept nogil:
-    """Make the move of a decision; what the player loses by it goes into its row: in all, by phase, by rule.
+    """Make the move of a decision and add what the player loses by it to its row: in total, by phase and by rule.
 
-    Of several moves that the player draws from, it loses the mean. Moves within `tie` of the best lose nothing.
+    If the player draws from several moves, it loses their mean. Moves within `tie` of the best lose nothing.
     """
     cdef Play* play = &walk.play
     cdef double chances[MAX_CHOICES]
@@ -113,11 +113,11 @@ cdef void decide(Walk* walk, const GameTables* game, const double* wins, double 
 
 
 cdef class Games:
-    """The games begin..end-1 of a seed, from an open board: `player` moves first in those with an even number.
+    """The games begin..end-1 of a seed from an open board; `player` moves first in those with an even number.
 
-    Call `advance`, look up the values of the IDs that it returns, give them to `decide`, and so on until there are none
-    left. A player that is None is asked in between: `asked` lists its decisions, `choose` takes its answers, or
-    `choose_best` what it thinks the values are.
+    Call `advance`, look up the values of the IDs that it returns, give them to `decide`, and repeat until there are
+    none left. A player given as None is asked in between: `asked` lists its decisions and `choose` takes its answers,
+    or `choose_best` takes the values of the IDs as the player sees them.
     `losses` and `decisions` have a row for each game; the columns are the total, each phase (0 to 2 * pieces - 2 pieces
     home, of both sides), each rule, and decisions that no rule made. Losses are in units of 1 / UNITS.
     """
@@ -125,11 +125,11 @@ cdef class Games:
     cdef Game game
     cdef CompiledPlayer player
     cdef Walk* walks
-    cdef object memory                 # which the walks lie in
+    cdef object memory                 # that holds the walks
     cdef int64_t begin
     cdef readonly Py_ssize_t open      # games that wait for a decision, or have not begun
-    cdef int64_t[::1] order            # their places, ascending
-    cdef int64_t[::1] first            # of each, where its IDs begin; then their number
+    cdef int64_t[::1] order            # the places of those games, ascending
+    cdef int64_t[::1] first            # where the IDs of each begin, and at the end how many IDs there are
     cdef double tie
     cdef bint waiting                  # for values
     cdef readonly object losses
@@ -168,7 +168,7 @@ cdef class Games:
         return total
 
     def advance(self, int threads):
-        """Play on to the next decisions; return the IDs of all boards that legal moves lead to, none at the end."""
+        """Play on to the next decisions; return the IDs of all boards that the legal moves lead to, none at the end."""
         threads = checked_threads(threads)
         if self.waiting:
             raise ValueError("the values that were asked for have not been given")
@@ -211,7 +211,7 @@ cdef class Games:
         return self.begin + self.order[place], self.walks[self.order[place]].plies
 
     def choose(self, Py_ssize_t place, starts):
-        """What the player takes at a place: the squares that its moves start from, -1 for the box."""
+        """Set what the player takes at a place: the squares that its moves start from, -1 for the box."""
         check_number("place", place, 0, self.open - 1)
         cdef Walk* walk = &self.walks[self.order[place]]
         cdef uint32_t taken = 0
@@ -227,7 +227,7 @@ cdef class Games:
         walk.taken, walk.rule = taken, 0
 
     def choose_best(self, const double[::1] wins not None, double tie):
-        """Have the player take the best move by values of its own, of the IDs: for one that is None."""
+        """Have a player given as None take the best move by its own values of the IDs."""
         cdef double chances[MAX_CHOICES]
         cdef Py_ssize_t i
         cdef Walk* walk
@@ -241,7 +241,7 @@ cdef class Games:
                 walk.taken, walk.rule = <uint32_t>1 << best_option(chances, walk.options, tie), 0
 
     cdef int check_values(self, const double[::1] wins) except -1:
-        """Raise ValueError unless these are the values that are waited for."""
+        """Raise ValueError unless these are probabilities, one for each ID that `advance` returned."""
         cdef Py_ssize_t i
         if not self.waiting or wins.shape[0] != self.first[self.open]:
             raise ValueError(f"{wins.shape[0]} values, expected {self.first[self.open] if self.waiting else 0}")
@@ -251,7 +251,7 @@ cdef class Games:
         return 0
 
     def decide(self, const double[::1] wins not None, int threads):
-        """Make the moves, with the values of the IDs: the probability that the side to roll wins."""
+        """Make the moves, given the values of the IDs: the probability that the side to roll wins."""
         threads = checked_threads(threads)
         cdef Py_ssize_t i
         cdef const GameTables* game = &self.game.tables

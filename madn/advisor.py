@@ -1,12 +1,12 @@
-"""Answers about any position of any game, with a database or without.
+"""Answers about any position of any game, with or without a database.
 
     madn.Advisor().best_move("0,5,10,15/0,3", 4)
 
-An `Advisor` asks in this order: a database (given, or found where `madn/places.py` says), a part of the game that is
-solved in seconds (`madn/parts.py`), the estimator. It says which of them answered. A position is answered exactly, with
-all that can come after it, or all its numbers are estimates, except that a game is over. So the answer depends on the
-databases that are there, and never on what happens to be in the cache; and nothing is solved for an answer that would
-not be exact all the same. Exact values for those moves that lead to an endgame would save little: docs/query.md.
+An `Advisor` asks in this order: a database (given, or found where `madn/places.py` says), a part of the game that can
+be solved in seconds (`madn/parts.py`), the estimator. It says which of them answered. Either a position and everything
+that can come after it are answered exactly, or all numbers are estimates, except those of finished games. So an answer
+depends on which databases there are, never on what happens to be in the cache, and nothing is solved unless it makes
+the whole answer exact. Exact values for just the moves that lead into an endgame would gain little (docs/query.md).
 """
 
 import os
@@ -57,13 +57,13 @@ from madn.ranges import MOST_BYTES, checked_int, checked_type
 from madn.ranking import game_of
 from madn.rules import Rules
 
-EMBEDDED_RULES = Rules(pieces=2)  # of the database that comes with the package
+EMBEDDED_RULES = Rules(pieces=2)  # those of the database that comes with the package
 HOLDER = "this advisor is for"
-BACKGROUND = threading.Lock()  # held while something is solved in the background: one part at a time, of all games
+BACKGROUND = threading.Lock()  # held while a part is solved in the background: one at a time, whatever the game
 
 
 class Probability(float):
-    """The probability that the side to move wins, and where it comes from, as in `MoveValue`."""
+    """The probability that the side to move wins, with `source`, `exact` and `error` as in `MoveValue`."""
 
     __slots__ = ("error", "source")
 
@@ -71,7 +71,7 @@ class Probability(float):
     error: float | None
 
     def __new__(cls, win: float, source: str, error: float | None) -> "Probability":
-        """A number with its source."""
+        """Create a float with its source and error."""
         self = super().__new__(cls, win)
         self.source, self.error = source, error
         return self
@@ -81,7 +81,7 @@ class Probability(float):
 
     @property
     def exact(self) -> bool:
-        """Whether this is no estimate."""
+        """Whether this is not an estimate."""
         return self.source != ESTIMATE
 
 
@@ -92,7 +92,7 @@ def _win_many(values: Values, ids: NDArray[np.int64]) -> NDArray[np.float64]:
 class Asked(NamedTuple):
     """An answer, where its numbers come from, and their error.
 
-    `final` is False for an estimate in place of an exact answer that is being computed.
+    `final` is False for an estimate that stands in for an exact answer still being computed.
     """
 
     answer: Any
@@ -102,9 +102,9 @@ class Asked(NamedTuple):
 
 
 class Finished:
-    """Values of finished games, and of no others."""
+    """The values of finished games; for any other position, MissingBlockError."""
 
-    policy = False  # a reader of the engine: it has values
+    policy = False  # for the engine, which reads from this: it has values
     error: float | None = 0.0
 
     def __init__(self, rules: Rules) -> None:
@@ -129,25 +129,25 @@ class Finished:
             wins[still] = self.open_wins(own[still], other[still])
         return wins
 
-    wins = win_many  # as readers call it
+    wins = win_many  # what readers call it
 
     def open_win(self, own: int, other: int) -> float:
-        """The value of a game that goes on."""
+        """The value of a game that is not over."""
         raise MissingBlockError(f"{own:#x}, {other:#x}: the game is not over")
 
     def open_wins(self, own: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.float64]:
-        """The values of games that go on."""
+        """The values of games that are not over."""
         raise MissingBlockError(f"{len(own)} games are not over")
 
     def check_open(self) -> None:
-        """It is always open."""
+        """Do nothing: it is always open."""
 
     def close(self) -> None:
         """Nothing to close."""
 
 
 class Estimates(Finished):
-    """What an estimator says; that a game is over is no estimate."""
+    """The values that an estimator gives; those of finished games are exact."""
 
     def __init__(self, estimator: Estimator) -> None:
         super().__init__(estimator.rules)
@@ -157,7 +157,7 @@ class Estimates(Finished):
 
 @lru_cache(8)
 def estimates_of(rules: Rules) -> Estimates | None:
-    """The estimates for a game; None if there is no estimator for it. How a game starts does not matter."""
+    """The estimates for a game, however it starts; None if there is no estimator for it."""
     estimator = find_estimator(rules)
     return None if estimator is None else Estimates(estimator)
 
@@ -171,18 +171,18 @@ def checked_estimates(rules: Rules) -> Estimates:
 
 
 def find_databases(rules: Rules) -> list[Database]:
-    """Open the databases of this game, those with the smallest error first: the user's, then the one in the package.
+    """Open the databases of this game: the user's by ascending error, then the one that comes with the package.
 
-    Databases of best moves only are left out. One that cannot be read is a warning.
+    Databases that store best moves only are left out. One that cannot be read causes a warning.
     """
     found = []
     for path in database_directories():
         try:
             database = open_database(path)
         except RulesMismatchError:
-            continue  # not of Ludo
+            continue  # a database of another game than Ludo
         except (MadnError, OSError) as error:
-            warnings.warn(f"a database that is not used: {error}", MadnWarning, stacklevel=2)
+            warnings.warn(f"database ignored: {error}", MadnWarning, stacklevel=2)
             continue
         if database.rules == rules and not isinstance(database, BestMoveDatabase):
             found.append(database)
@@ -193,15 +193,16 @@ def find_databases(rules: Rules) -> list[Database]:
 
 
 class Advisor:
-    """Answers for a game of certain `rules`, as a `Database` does, but for any position. Threads may share one.
+    """Answers queries like a `Database`, but for any position of a game. Threads may share it.
 
-    `database` (one that is open, or its path) is asked first; without one, those that are found. Parts of at most
-    `limit` positions are solved when they are needed and kept in the directory `cache`, by default the user's;
-    `progress` is called meanwhile with the fraction done and a few words. With `wait` False they are solved in the
-    background, one at a time on one thread, and estimated until then. With `estimate` False the estimator is not asked.
+    `rules` default to those of `database`, or else to the standard game. `database` (an open one, or a path) is queried
+    first; without it, any databases that are found. Parts of the game with at most `limit` positions are solved when
+    they are needed and kept in the directory `cache`, by default the user's cache directory; meanwhile `progress` is
+    called with the fraction done and a few words. With `wait=False` they are solved in the background, one at a time on
+    one thread, and answers are estimates until then. With `estimate=False` the estimator is not used.
 
-    `win`, `moves` and `analyse` say where their numbers come from: `source` ("database", "solved" or "estimate"),
-    `exact` and `error`. Where nobody knows, they raise `NoAnswerError`.
+    The answers of `win`, `moves` and `analyse` say where their numbers come from: `source` ("database", "solved" or
+    "estimate"), `exact` and `error`. A query that cannot be answered raises `NoAnswerError`.
     """
 
     def __init__(
@@ -219,9 +220,9 @@ class Advisor:
             checked_type("rules", rules, Rules)
         limit = checked_int("limit", limit, 0, MOST_BYTES)
         directory = cache_directory() if cache is None else Path(cache)
-        shared = {} if wait else {"threads": 1, "block_bytes": BLOCK_BYTES // 4}  # the background leaves room
+        shared = {} if wait else {"threads": 1, "block_bytes": BLOCK_BYTES // 4}  # leave room for the foreground
         kept = Parts(directory, cache_bytes(), **shared)
-        self._opened: list[Database] = []  # here, and closed here
+        self._opened: list[Database] = []  # those opened here, which are closed here
         if database is None:
             self.databases = self._opened = find_databases(rules or STANDARD)
         elif isinstance(database, Database):
@@ -236,7 +237,7 @@ class Advisor:
         self.limit, self.wait, self.parts = limit, wait, kept
         self.estimates = estimates_of(self.rules) if estimate else None
         self.progress = progress or (lambda fraction, text: None)
-        self._hopeless: dict[Part, str] = {}  # what cannot be solved here, and why
+        self._hopeless: dict[Part, str] = {}  # parts that cannot be solved here, and why
         self._background: threading.Thread | None = None
         self._over = Finished(self.rules)
         self._lock = threading.Lock()
@@ -251,7 +252,7 @@ class Advisor:
         self.close()
 
     def close(self) -> None:
-        """Close what was opened here; a second time does nothing. A solve in the background is waited for."""
+        """Wait for a solve in the background, then close whatever was opened here; closing again does nothing."""
         if self._background is not None:
             self._background.join()
         self.parts.close()
@@ -268,16 +269,16 @@ class Advisor:
         return Probability(asked.answer, asked.source, asked.error)
 
     def get_win(self, board: Board | str, default: float | None = None) -> float | None:
-        """As `win`, but `default` where nobody knows."""
+        """Like `win`, but returns `default` if there is no answer."""
         try:
             return self.win(board)
         except MissingBlockError:
             return default
 
     def best_move(self, board: Board | str, roll: SupportsIndex) -> Move:
-        """The move after which the side to move wins most often; `Move.PASS` if the turn is lost.
+        """The move after which the side to move wins most often; `Move.PASS` if there is no legal move.
 
-        For a forced move nobody is asked.
+        A forced move is returned without asking any source. In a finished game this raises `IllegalMoveError`.
         """
         board, roll = self._board(board), checked_roll(roll)
         moves = board.legal_moves(roll)
@@ -301,7 +302,7 @@ class Advisor:
         return database if database is not None and database.proved else None
 
     def analyse(self, board: Board | str) -> Analysis[Any]:
-        """The value of a board and of every move for all six rolls."""
+        """The value of a board, and of every legal move for each of the six rolls."""
         board = self._board(board)
         asked = self.ask(board, lambda values: values.engine.analyse(*board.masks))
         win, listed = asked.answer
@@ -310,7 +311,7 @@ class Advisor:
         return found if database is None else database.bounded(found)
 
     def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
-        """The winning probabilities of many positions, given as `Database.win_many` takes them."""
+        """The winning probabilities of many positions, given as for `Database.win_many`."""
         ids = ids_of(boards, self.rules, HOLDER)
         wins = np.empty(len(ids))
         for at, asked in self._ask_many(ids, len(ids)):
@@ -318,7 +319,7 @@ class Advisor:
         return wins
 
     def best_moves(self, boards: Sequence[Board | str] | NDArray[Any], rolls: Any) -> NDArray[np.void]:
-        """The best moves of many positions with a roll for each or one for all, as `Database.best_moves` gives them."""
+        """The best moves of many positions, with one roll for each or one for all; see `Database.best_moves`."""
         ids = ids_of(boards, self.rules, HOLDER)
         dice = rolls_of(rolls, len(ids))
         moves = np.empty(len(ids), MOVES)
@@ -328,7 +329,7 @@ class Advisor:
         return moves
 
     def exact_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.bool_]:
-        """Which of the numbers that `win_many` gives are exact."""
+        """Which of the numbers that `win_many` returns are exact."""
         ids = ids_of(boards, self.rules, HOLDER)
         exact = np.empty(len(ids), bool)
         for at, asked in self._ask_many(ids, 1):
@@ -336,12 +337,12 @@ class Advisor:
         return exact
 
     def _ask_many(self, ids: NDArray[np.int64], most: int) -> Iterator[tuple[NDArray[np.intp], Asked]]:
-        """Where positions with the same finish zones are among these, and the values of at most so many of them."""
+        """For each pair of finish zones, the indices of its positions and the values of the first `most` of them."""
         for at, board in self._groups(ids):
             yield at, self.ask(board, partial(_win_many, ids=ids[at[:most]]))
 
     def _groups(self, ids: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.intp], Board]]:
-        """Where positions with the same finish zones are among these, and one of them."""
+        """For each pair of finish zones, the indices of its positions and one of their boards."""
         S, P = np.uint64(self.rules.squares), np.uint64(self.rules.pieces)
         own, other = game_of(self.rules).unrank_many(ids)
         pairs, group = np.unique(own >> S << P | other >> S, return_inverse=True)
@@ -350,9 +351,9 @@ class Advisor:
             yield at, unchecked_board(int(own[at[0]]), int(other[at[0]]), self.rules)
 
     def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
-        """Put a question about a board of this game to the first who can answer it.
+        """Put a question about a board of this game to the first source that can answer it.
 
-        `question` gets the values of the position and of all that can come after it.
+        `question` is called with the values of the position and of everything that can come after it.
         """
         missing: MissingBlockError | None = None
         for database in self.databases:
@@ -375,11 +376,11 @@ class Advisor:
 
     @property
     def error(self) -> float | None:
-        """The root mean square error of its estimates; None if it has none."""
+        """The root mean square error of the estimates; None if there are none."""
         return None if self.estimates is None else self.estimates.error
 
     def check(self, board: Board | str) -> None:
-        """Raise `NoAnswerError` if nobody here can answer for a board; nothing is solved."""
+        """Raise `NoAnswerError` if no source can answer for a board; nothing is solved."""
         board = self._board(board)
         part = part_of(self.rules, *board.masks)
         known = part is None or self.estimates is not None or part.positions <= self.limit
@@ -387,7 +388,7 @@ class Advisor:
             raise self._nobody(part, board)
 
     def whole(self, board: Board | str) -> Database | None:
-        """The database that has a board and all that can come after it; None if that is too much to solve now."""
+        """The database of a board and everything that can come after it; None if that is too much to solve now."""
         board = self._board(board)
         for database in self.databases:
             if board in database:
@@ -399,7 +400,7 @@ class Advisor:
         return values if isinstance(values, Database) else None
 
     def remedy(self, board: Board | str) -> tuple[str, int] | None:
-        """The command that makes a database which answers for a board exactly, and the number of positions it solves.
+        """The command that makes a database with exact answers for a board, and how many positions it solves.
 
         None if the game is over.
         """
@@ -410,19 +411,19 @@ class Advisor:
         only = "" if part.zones == (0, 0) else f" --for {board}"
         home = data_directory()
         out = "DIR" if home is None else home / "NAME"
-        rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # goes without saying
+        rules = self.rules.options.replace(f" --squares {STANDARD.squares}", "")  # the default
         return f"madn solve {rules}{only} --out {out}", part.positions
 
     def way_on(self, board: Board | str) -> str:
-        """What would give an exact answer about a board, in one sentence."""
+        """How to get an exact answer about a board, as a clause to end a message with."""
         remedy = self.remedy(board)
-        return "the game is over" if remedy is None else f"`{remedy[0]}` makes a database that knows"
+        return "the game is over" if remedy is None else f"`{remedy[0]}` makes a database with exact answers"
 
     def _board(self, board: Board | str) -> Board:
         return as_board(board, self.rules, HOLDER)
 
     def _solved(self, part: Part) -> tuple[Values | None, bool]:
-        """The values of a part if it is small enough, and whether that will stay so; solves it if need be."""
+        """The values of a part or None, and whether that is final: not while it is being solved in the background."""
         if part.positions > self.limit:
             return None, True
         values = self.parts.opened(part)
@@ -431,7 +432,7 @@ class Advisor:
         if self.wait or self.estimates is None:
             return self._solve(part), True
         with self._lock:
-            if not self.parts.stores:  # it would have to be solved again and again
+            if not self.parts.stores:  # the part would have to be solved again and again
                 return None, True
             if BACKGROUND.acquire(blocking=False):
                 self._background = threading.Thread(target=self._solve_behind, args=(part,), daemon=True)
@@ -439,7 +440,7 @@ class Advisor:
         return None, False
 
     def _solve_behind(self, part: Part) -> None:
-        """Solve in the background."""
+        """Solve a part, on the thread in the background."""
         try:
             self._solve(part)
         finally:
@@ -453,6 +454,6 @@ class Advisor:
             return None
 
     def _nobody(self, part: Part, board: Board) -> NoAnswerError:
-        """What is said where nobody knows."""
+        """The error for a board that no source can answer for."""
         why = self._hopeless.get(part, f"{part.positions:,} positions are too many to solve now")
         return NoAnswerError(f"{board}: no database and no estimator for {self.rules}, and {why}; {self.way_on(board)}")

@@ -1,7 +1,6 @@
-"""Boards and moves for a reader: notation, legal moves, applying a move, whose turn follows.
+"""Boards and moves in plain Python: notation, legal moves, applying a move, whose turn is next.
 
-Plain Python, slow and obviously right. The compiled code is checked against this file, so nothing compiled is
-used here.
+This code is slow and obviously right. The compiled code is checked against it, so nothing compiled is used here.
 """
 
 import re
@@ -18,7 +17,7 @@ from madn.rules import DIE, MAX_PIECES, MAX_SQUARES, ROLLS, Rules, rolls_again
 
 STANDARD = Rules()
 BOX = "b"
-SQUARE_NUMBERS = MAX_SQUARES + MAX_PIECES  # of the largest board
+SQUARE_NUMBERS = MAX_SQUARES + MAX_PIECES  # on the largest board
 MOVE_TEXT = re.compile(r"(b|[0-9]{1,2})([-x])([0-9]{1,2})")
 
 
@@ -26,8 +25,8 @@ MOVE_TEXT = re.compile(r"(b|[0-9]{1,2})([-x])([0-9]{1,2})")
 class Move:
     """One move in the mover's own numbers: the square it leaves, the square it ends on, whether it captures.
 
-    `start` is None for a piece out of the box. `Move.PASS`, a lost turn, has neither start nor end. A move is
-    written `12-17`, `b-0`, with a capture `12x17`, `bx0`; a lost turn `pass`.
+    `start` is None for a piece that leaves the box. `Move.PASS`, for a roll without a legal move, has neither start nor
+    end. A move is written `12-17` or, out of the box, `b-0`; a capture `12x17` or `bx0`; a pass `pass`.
     """
 
     start: int | None
@@ -43,12 +42,12 @@ class Move:
             if square is not None:
                 number = as_int(square)
                 if number is None or not 0 <= number < SQUARE_NUMBERS:
-                    raise IllegalMoveError(f"the {name} of a move cannot be {shown(square)}; it is a square")
+                    raise IllegalMoveError(f"the {name} of a move must be a square, not {shown(square)}")
                 object.__setattr__(self, name, number)
 
     @classmethod
     def parse(cls, text: str) -> "Move":
-        """Read a move as `str(move)` writes it; IllegalMoveError if it is not written like that."""
+        """Read a move in the notation of `str(move)`; IllegalMoveError for any other text."""
         if text == "pass":
             return cls.PASS
         parts = MOVE_TEXT.fullmatch(text) if isinstance(text, str) else None
@@ -91,7 +90,7 @@ class Board:
         for square in own:
             if square < rules.squares and rules.opposite(square) in other:
                 raise InvalidBoardError(
-                    f"both sides hold the same square: {square} of the own side is "
+                    f"both sides have a piece on the same square: {square} of the own side is "
                     f"{rules.opposite(square)} of the other side"
                 )
         if rules.finished(own) and rules.finished(other):
@@ -99,7 +98,7 @@ class Board:
 
     @classmethod
     def start(cls, rules: Rules = STANDARD) -> "Board":
-        """The start: one piece of each side on its A-square, the others in the box; by house rule all in the box."""
+        """The start: one piece of each side on its A-square, the others in the box (by house rule, all of them)."""
         side = () if rules.start_in_box else (0,)
         return cls(side, side, rules)
 
@@ -118,13 +117,13 @@ class Board:
 
     @classmethod
     def from_masks(cls, own: SupportsIndex, other: SupportsIndex, rules: Rules = STANDARD) -> "Board":
-        """The board of two bit masks: bit q is set when the side has a piece on its square q."""
+        """The board for two bit masks: bit q is set when the side has a piece on its square q."""
         return cls(_unmask(own, "own", rules), _unmask(other, "other", rules), rules)
 
     @property
     def masks(self) -> tuple[int, int]:
-        """The squares of the side to move and of the other side as bit masks; inverse of `from_masks`."""
-        own = other = 0  # loops: these take a third of the time of two sums, and every query asks
+        """The squares of the side to move and of the other side as bit masks; the inverse of `from_masks`."""
+        own = other = 0  # every query needs these, and loops take a third of the time of two sums
         for square in self.own:
             own |= 1 << square
         for square in self.other:
@@ -139,7 +138,7 @@ class Board:
         return "other" if self.rules.finished(self.other) else None
 
     def legal_moves(self, roll: SupportsIndex) -> tuple[Move, ...]:
-        """All legal moves for this roll, by ascending start; one pass if there is none.
+        """All legal moves for this roll, by ascending start; only `Move.PASS` if there is none.
 
         A finished game has no legal moves, not even a pass.
         """
@@ -158,7 +157,7 @@ class Board:
         return moves or (Move.PASS,)
 
     def roll_weights(self) -> tuple[int, ...]:
-        """How often each roll comes up, relative to the others: equal but where there are three tries for a 6."""
+        """The relative frequency of each roll: all are equal, except where there are three tries for a 6."""
         return self.rules.roll_weights(self._playable())
 
     @property
@@ -170,7 +169,7 @@ class Board:
         return [self.legal_moves(roll) not in ((), (Move.PASS,)) for roll in ROLLS]
 
     def _may_go(self, start: int, end: int) -> bool:
-        """Whether a piece may go so far: not past the last square, not onto an own piece."""
+        """Whether a piece may go from `start` to `end`, whatever pieces the other side has there."""
         if end >= self.rules.goal or end in self.own:
             return False
         jumped = any(start < q < end and q >= self.rules.squares for q in self.own)
@@ -180,7 +179,7 @@ class Board:
         return Move(start, end, end < self.rules.squares and self.rules.opposite(end) in self.other)
 
     def after(self, move: Move | str, roll: SupportsIndex) -> "Board":
-        """The board that the next player to roll sees: the same side after a 6, the other side otherwise."""
+        """The board as the next player to roll sees it: the same side after a 6, the other side otherwise."""
         move = as_move(move)
         legal = self.legal_moves(roll)
         if not legal:
@@ -206,9 +205,9 @@ class Board:
         return drawing.ascii_board(self.own, self.other, self.rules, name=str(self), flip=flip)
 
     def svg(self, move: Move | str | None = None, *, flip: bool = False, caption: bool = True) -> str:
-        """Draw the board as an SVG picture; `move`, a move of the side to move, is marked on it.
+        """Draw the board as an SVG picture, with `move`, a move of the side to move, marked on it.
 
-        The `caption` below says whose turn it is; with `flip` that side sits at the top.
+        The `caption` below the board says whose turn it is; with `flip` that side sits at the top.
         """
         move = None if move is None else as_move(move)
         if move is not None and max(move.start or 0, move.end or 0) >= self.rules.goal:
@@ -229,7 +228,7 @@ class Board:
 
 
 def as_board(board: Board | str, rules: Rules = STANDARD, holder: str = "") -> Board:
-    """A board, or the board of a text; if a `holder` of the rules is named, a board of other rules is refused."""
+    """A board, which may be given as text; if a `holder` of the rules is named, a board of other rules is refused."""
     board = board if isinstance(board, Board) else Board.parse(board, rules)
     if holder and board.rules != rules:
         raise RulesMismatchError(f"board '{board}' is for {board.rules}; {holder} {rules}")
@@ -237,7 +236,7 @@ def as_board(board: Board | str, rules: Rules = STANDARD, holder: str = "") -> B
 
 
 def as_move(move: Move | str) -> Move:
-    """A move, or the move of a text."""
+    """A move, which may be given as text."""
     return move if isinstance(move, Move) else Move.parse(move)
 
 
@@ -278,7 +277,7 @@ def _parse_side(text: str, name: str, rules: Rules) -> tuple[int, ...]:
 def _unmask(mask: SupportsIndex, name: str, rules: Rules) -> tuple[int, ...]:
     bits = as_int(mask)
     if bits is None or bits < 0:
-        raise InvalidBoardError(f"{name} side: a mask is a whole number from 0 up, not {shown(mask)}")
+        raise InvalidBoardError(f"{name} side: a mask must be a whole number, 0 or more, not {shown(mask)}")
     if bits >> rules.goal:
         highest = bits.bit_length() - 1
         raise InvalidBoardError(f"{name} side: there is no square {highest}, only 0 to {rules.goal - 1}")
@@ -293,7 +292,7 @@ def _board_square(square: SupportsIndex, name: str) -> int:
 
 
 def checked_roll(roll: SupportsIndex) -> int:
-    """The roll as an int; IllegalMoveError if it is not one of 1 to 6."""
+    """The roll as an int; IllegalMoveError if it is not from 1 to 6."""
     number = as_int(roll)
     if number is None or not 1 <= number <= DIE:
         raise IllegalMoveError(f"a roll is a whole number from 1 to {DIE}, not {shown(roll)}")

@@ -2,8 +2,8 @@
 
     mpiexec -n 4 madn solve --pieces 3 --cluster --out three
 
-All processes run this. Each has its own scratch directory, `process-N` in the one that is named; process 0 writes the
-database. Whatever can be refused is refused before the work begins, in one line from one process.
+All processes run this. Each has its own scratch directory, `process-N` inside the one that is named; process 0 writes
+the database. Whatever can be refused is refused before the work begins, in one line from one process.
 """
 
 import atexit
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ClusterResult:
-    """What a solve found, and what its processes did: bytes sent, seconds of computing and of waiting, of each."""
+    """What a solve found, and what each process did: bytes sent, seconds of computing and of waiting, memory."""
 
     result: Result
     processes: list[dict[str, float]]
@@ -48,7 +48,7 @@ class ClusterResult:
 
 @dataclass(frozen=True)
 class ClusterJob:
-    """A solve that is planned and checked, by all processes: `run` carries it out."""
+    """A solve that all processes have planned and checked: `run` carries it out."""
 
     processes: Processes
     plan: Plan
@@ -58,7 +58,7 @@ class ClusterJob:
     where: list[tuple[str, int]]  # the computer and the process ID of each process
 
     def run(self, progress: Progress | None = None) -> ClusterResult | None:
-        """Solve, store, put the database in its place, empty the scratch directories; None but for process 0."""
+        """Solve, store, put the database in its place, empty the scratch directories; only process 0 has a result."""
         report = progress or (lambda fraction, text: None)
         begun = os.path.lexists(os.path.join(str(self.plan.scratch), TASK))
         with ExitStack() as stack:
@@ -66,7 +66,7 @@ class ClusterJob:
             try:
                 scratch, databases = _agreed(self.processes, lambda: self._open(stack, held))
             except MadnError:
-                if held and not begun:  # nothing is left of what was refused
+                if held and not begun:  # what was refused leaves nothing behind
                     self._remove(str(self.plan.scratch))
                 raise
             with _ending_all(self.processes):
@@ -88,8 +88,8 @@ class ClusterJob:
         return scratch, Databases(stack.enter_context(opened), None)
 
     def _remove(self, own: str) -> None:
-        """Remove the scratch directory of this process, with its plan, and that of all if it was not named."""
-        with suppress(OSError):  # it holds what is not ours, or was not made
+        """Remove the scratch directory of this process, with its plan, and the common one if it was not named."""
+        with suppress(OSError):  # it contains other files, or was not made
             with suppress(FileNotFoundError):
                 os.unlink(os.path.join(own, TASK))
             os.rmdir(own)
@@ -103,14 +103,14 @@ class ClusterJob:
             last = self._solve(scratch, databases, report)
         if databases is not None:
             databases.publish(last["provenance"], [tuple(board) for board in last["boards"]])
-        for turn in (True, False):  # process 0 comes last: while its directory is there, the work can be taken up
+        for turn in (True, False):  # process 0 comes last: while its directory is there, the work can be resumed
             self.processes.everyone(None)
             if turn == (self.processes.number > 0):
                 scratch.clear()
                 scratch.directory.rmdir()
         self.processes.everyone(None)
         if self.chosen:
-            with suppress(OSError):  # it is gone, or holds what is not ours
+            with suppress(OSError):  # it is gone, or contains other files
                 scratch.directory.parent.rmdir()
         return last
 
@@ -130,7 +130,7 @@ class ClusterJob:
         return last
 
     def again(self) -> str:
-        """What a person types to go on with this solve after it was stopped."""
+        """The command line that continues this solve after it was stopped."""
         plan = replace(self.plan, scratch=os.path.dirname(str(self.plan.scratch)), scratch_chosen=self.chosen)
         command = Job(plan, self.out, None).command()
         return f"mpiexec -n {self.processes.count} {command} --cluster --resume"
@@ -148,7 +148,7 @@ def prepare_cluster(
 
     def planned() -> Plan:
         if resume and not anywhere:
-            raise PlanError(f"{place}: there is nothing to resume; without --resume the same command begins")
+            raise PlanError(f"{place}: there is nothing to resume; to begin, run the same command without --resume")
         return _plan(together, rules, own, resume and begun, settings)
 
     plan = _agreed(together, planned)
@@ -157,14 +157,14 @@ def prepare_cluster(
     room = [limit for limit in together.everyone(_memory_limit(plan, together)[0]) if limit is not None]
 
     def checked() -> ClusterJob:
-        needs = cluster_plan(plan, together.count, min(room, default=None))  # all stream what one has to
+        needs = cluster_plan(plan, together.count, min(room, default=None))  # what one has to stream, all do
         return _checked(ClusterJob(together, plan, needs, os.fspath(out or ""), scratch is None, where))
 
     return _agreed(together, checked)
 
 
 def refuse(message: str) -> None:
-    """Let all processes end because this one was given what it cannot understand; raises, as `prepare_cluster` does."""
+    """Make all processes end because this one was given bad arguments; raises an error as `prepare_cluster` does."""
 
     def refused() -> None:
         raise PlanError(message)
@@ -173,7 +173,7 @@ def refuse(message: str) -> None:
 
 
 def _places(processes: Processes, out: Path | None, scratch: Path | None) -> tuple[str, str]:
-    """The scratch directory of all, and that of this process."""
+    """The common scratch directory, and that of this process."""
     for path, name in ((out, "out"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
             raise OutputError(f"{name}: the name of a directory is missing")
@@ -184,21 +184,21 @@ def _places(processes: Processes, out: Path | None, scratch: Path | None) -> tup
 
 
 def _plan(processes: Processes, rules: Rules, own: str, resume: bool, settings: Mapping[str, Any]) -> Plan:
-    """The plan of a solve, without what a cluster does not do."""
+    """The plan of a solve; raise PlanError for what a cluster does not do."""
     wanted = {name: value for name, value in settings.items() if not name.startswith("sample")}
     for name in ("policy", "sample"):
         if settings.get(name) is not None:
-            raise PlanError(f"a cluster does not write --{name}: take it from the database, when that is there")
+            raise PlanError(f"a cluster does not write --{name}: take it from the database once that is complete")
     wanted.pop("policy", None)
     if wanted.pop("census", False) or wanted.get("proved") or wanted.get("method", "tiles") != "tiles":
-        raise PlanError("a cluster solves by method tiles, without --census and --proved")
+        raise PlanError("a cluster solves only by method tiles, without --census or --proved")
     if wanted.get("threads") is None:
         wanted["threads"] = max(1, usable_threads() // processes.neighbours)
     return replace(make_plan(rules, scratch=own, resume=resume, **wanted), streamed=frozenset())
 
 
 def _check_alike(processes: Processes, plan: Plan) -> None:
-    """Raise PlanError in process 0, and OtherProcessError in the others, unless all do the same with the same."""
+    """Raise PlanError in process 0, and OtherProcessError in the others, unless all were given the same."""
     here = {"version": versions()["madn"], "byteorder": sys.byteorder, **asdict(plan.rules)}
     here |= {"tolerance": plan.tolerance, "values": plan.representation.name, "for": plan.board, "bits": plan.bits}
     every = processes.everyone(here)
@@ -215,12 +215,12 @@ def _check_alike(processes: Processes, plan: Plan) -> None:
 
 
 def _checked(job: ClusterJob) -> ClusterJob:
-    """Raise an error unless this process has room for its part; processes on one computer share it."""
+    """Raise an error unless this process has room for its part; processes on one computer share memory and disk."""
     plan, needs, processes = job.plan, job.needs, job.processes
     memory = max(needs.memory_bytes, needs.rows_bytes if processes.number == 0 else 0)
     allowed, which = _memory_limit(plan, processes)
     if allowed is not None and memory > allowed:
-        advice = "more processes, on more computers, need less each"
+        advice = "with more processes, on more computers, each needs less"
         raise ResourceError(f"its part needs {amount(memory)} of memory, and {amount(allowed)} are {which}; {advice}")
     check_scratch(str(plan.scratch))
     rooms: list[tuple[list[str], int]] = [([str(plan.scratch)], needs.scratch_bytes * processes.neighbours)]
@@ -234,7 +234,7 @@ def _checked(job: ClusterJob) -> ClusterJob:
 
 
 def _memory_limit(plan: Plan, processes: Processes) -> tuple[int | None, str]:
-    """The memory that this process may take, if that is known, and whether it was allowed or is there."""
+    """How much memory this process may take, if that is known, and whether that is what is allowed or available."""
     if plan.memory_limit is not None:
         return plan.memory_limit, "allowed"
     free = available_memory()
@@ -242,7 +242,7 @@ def _memory_limit(plan: Plan, processes: Processes) -> tuple[int | None, str]:
 
 
 def _agreed(processes: Processes, work: Callable[[], T]) -> T:
-    """Do something in all processes; if it fails anywhere, it fails everywhere, and the first of them says why."""
+    """Do something in all processes; if it fails in any, it fails in all, and the first of those says why."""
     problem: tuple[str, int] | None = None
     failure: MadnError | None = None
     try:
@@ -263,13 +263,13 @@ def _agreed(processes: Processes, work: Callable[[], T]) -> T:
 
 @contextmanager
 def _ending_all(processes: Processes) -> Iterator[None]:
-    """If this process fails, end the others too, when it has said why: they would wait for it for ever."""
+    """If this process fails, end the others too once it has said why; otherwise they would wait for it for ever."""
     try:
         yield
     except BaseException as error:
         status = INTERRUPTED if isinstance(error, KeyboardInterrupt) else _status(error)
         atexit.register(processes.abort, status)
-        if status == INTERRUPTED and processes.number > 0:  # most likely all are, and process 0 says so
+        if status == INTERRUPTED and processes.number > 0:  # most likely all were, and process 0 says so
             atexit.register(time.sleep, 0.5)
             raise said_elsewhere(status) from None
         raise

@@ -1,4 +1,4 @@
-"""Opening a database and answering from it."""
+"""Opening and querying a database."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ from madn.store.reader import CACHE_BYTES, BlockReader, open_reader
 from madn.views import analysis_view, database_view
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # which type checkers know without it
+    from typing_extensions import TypeVar  # need not be installed: type checkers know it
 
     Win = TypeVar("Win", bound=float | None, default=float | None, covariant=True)
 else:
@@ -29,24 +29,24 @@ else:
 
     Win = TypeVar("Win")
 
-Option = tuple[int, int, bool, int, int, float | None]  # a move as the engine gives it
+Option = tuple[int, int, bool, int, int, float | None]  # a move as the engine returns it
 DATABASE, SOLVED, ESTIMATE = "database", "solved", "estimate"  # where a number comes from
-PLIES = 300  # that games last, at most, on average: a residual is an error of so many times its size (docs/method.md)
+PLIES = 300  # games last no longer on average, so an error is at most this many times the residual (docs/method.md)
 MEASURED = ("decisions", "max_loss", "max_loss_board", "mean_loss")
-EMBEDDED = "two-pieces"  # the directory of the small database inside the package, in madn/data
-PRELOADED = 1 << 22  # positions of the largest game that `preload` decodes: 32 MiB
-AT_ONCE = 1 << 18  # positions whose best moves are found together
-MOVES = np.dtype([("start", np.int8), ("end", np.int8), ("captures", np.bool_)])  # of `best_moves`
+EMBEDDED = "two-pieces"  # the directory in madn/data of the small database that comes with the package
+PRELOADED = 1 << 22  # positions of the largest game that `preload` decodes completely: 32 MiB
+AT_ONCE = 1 << 18  # positions whose best moves are found at a time
+MOVES = np.dtype([("start", np.int8), ("end", np.int8), ("captures", np.bool_)])  # a row of `best_moves`
 
 
 @dataclass(frozen=True, slots=True)
 class MoveValue(Generic[Win]):
-    """A legal move, the mover's winning probability after it, and the board that the next roll sees.
+    """A legal move, the mover's winning probability after it, and the board before the next roll.
 
-    `win` is None, here and below, in a database that stores best moves only. For type checkers it is a float in what
-    a `ValueDatabase` answers: a `MoveValue[float]`. `source` says where it comes from: "database", "solved" (when it
-    was asked for) or "estimate". `error` is the largest error that a value of this source can have, for an estimate the
-    root mean square error; None if that is not known. `lower` and `upper` bound `win` where bounds are proved.
+    `win` is None if the database stores best moves only. The moves of a `ValueDatabase` are of type `MoveValue[float]`,
+    so that type checkers know their `win` is a float. `source` says where `win` comes from: "database", "solved" (on
+    demand) or "estimate". `error` is the largest error that a value from this source can have, or for an estimate the
+    root mean square error; it is None if unknown. `lower` and `upper` bound `win` where bounds are proved.
     """
 
     move: Move
@@ -59,13 +59,13 @@ class MoveValue(Generic[Win]):
 
     @property
     def exact(self) -> bool:
-        """Whether this is no estimate."""
+        """Whether this is not an estimate."""
         return self.source != ESTIMATE
 
 
 @dataclass(frozen=True, slots=True)
 class RollValue(Generic[Win]):
-    """A roll, the mover's winning probability with its best move, and all its moves, best first."""
+    """A roll, the mover's winning probability with the best move, and all legal moves, best first."""
 
     roll: int
     win: Win
@@ -73,16 +73,16 @@ class RollValue(Generic[Win]):
 
     @property
     def proved(self) -> bool | None:
-        """Whether the first move is proved best; None without proved bounds."""
+        """Whether the first move is proved to be best; None without proved bounds."""
         return proved_best(self.moves)
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis(Generic[Win]):
-    """A board, the probability that the side to move wins before it rolls, and the six rolls.
+    """A board, the probability (before the roll) that the side to move wins, and the six rolls with their moves.
 
-    A finished game has no rolls. The analysis is `exact` if all its numbers are. `lower` and `upper` bound `win` where
-    bounds are proved.
+    In a finished game `rolls` is empty. The analysis is `exact` if all its numbers are. `lower` and `upper` bound `win`
+    where bounds are proved.
     """
 
     board: Board
@@ -95,7 +95,7 @@ class Analysis(Generic[Win]):
 
     @property
     def exact(self) -> bool:
-        """Whether nothing in it is an estimate."""
+        """Whether no number in it is an estimate."""
         return self.source != ESTIMATE
 
     def _repr_html_(self) -> str:
@@ -115,41 +115,42 @@ def open_database(
 def open_database(
     path: str | os.PathLike[str] | None = None, *, values: bool = False, cache_bytes: int = CACHE_BYTES
 ) -> "Database":
-    """Open a database; without a path the small one, of two pieces, that comes with the package.
+    """Open a database; without a path, the small two-piece database that comes with the package.
 
-    It is a `ValueDatabase`, or a `BestMoveDatabase` if only best moves are stored; with `values` that raises
-    `NoValuesError`.
+    Returns a `ValueDatabase`, or a `BestMoveDatabase` if only best moves are stored; with `values=True` the latter
+    raises `NoValuesError` instead.
 
-    Its files are opened now: it answers for this database even if another takes its place. Blocks are read when they
-    are needed, and at most `cache_bytes` of decoded ones stay in memory.
+    All files are opened now, so the object keeps answering from this database even if another one replaces it on disk.
+    Blocks are read when they are needed, and at most `cache_bytes` of decoded blocks stay in memory.
     """
     reader = open_reader(embedded_path() if path is None else Path(path), cache_bytes)
     if not reader.policy:
         return ValueDatabase(reader)
     if values:
         reader.close()
-        raise NoValuesError(f"{path}: this database stores best moves, and values were asked for")
+        raise NoValuesError(f"{path}: this database stores best moves, not winning probabilities")
     return BestMoveDatabase(reader)
 
 
 def embedded_path() -> Path:
-    """Where the database lies that comes with the package."""
+    """The path of the database that comes with the package."""
     return Path(str(resources.files("madn") / "data" / EMBEDDED))
 
 
 class Database(Generic[Win]):
-    """A solved game, of certain `rules`, to query. Threads may share one; `with` closes it. A board may be a text.
+    """A solved game to query. Threads may share it; `with` closes it. A board may be given as text.
 
-    `len(db)` positions are stored, `board in db` says whether one is, and `for board in db` goes through them in the
-    order of their IDs. A database can be pickled: the copy opens the same path again, and must find the same database
-    there. A process that was forked may go on asking.
+    `rules` are the rules of the game. `len(db)` is the number of stored positions, `board in db` says whether one is
+    stored, and `for board in db` goes through them in the order of their IDs. A database can be pickled: the copy opens
+    the same path again, and must find the same database there. A forked process may go on using the database.
 
-    The mover's winning probability decides which move is best. Moves within `tie` of the largest are equal (1e-12 in
-    `float64`, 2**-29 in `fixed32`, 0 for rounded values): of those the one that starts on the highest square, of the
-    piece furthest along, is best. The others follow by descending probability, then by descending start.
+    The mover's winning probability decides which move is best. Moves within `tie` of the largest probability count as
+    equal (1e-12 in `float64`, 2**-29 in `fixed32`, 0 for rounded values); the best of these is the one that starts on
+    the highest square, with the piece furthest along. The others follow by descending probability, then by descending
+    start.
 
-    A database may store the best moves only. Then `win` and `win_many` raise `NoValuesError`, `get_win` returns its
-    default, and every `.win` in an answer is None. `engine` gives the same answers as numbers, from masks.
+    A database may store best moves only. Then `win` and `win_many` raise `NoValuesError`, `get_win` returns its
+    default, and every `.win` in an answer is None. `engine` gives the same answers as plain numbers, for bit masks.
     """
 
     def __init__(self, reader: BlockReader) -> None:
@@ -179,14 +180,14 @@ class Database(Generic[Win]):
 
     @property
     def whole(self) -> bool:
-        """Whether every position of the game is in it."""
+        """Whether it has every position of the game."""
         return len(self) == self.engine.game.positions
 
     def _error(self) -> float | None:
-        """The largest error that a value can have: what rounding added and what the solve left; None if unknown."""
+        """The largest possible error of a value, from rounding and from the solve together; None if unknown."""
         width = self._catalogue.provenance.get("width")
         if self._reader.steps and isinstance(width, float) and 0 <= width <= 1:
-            return width  # a value is within its bounds
+            return width  # the value and the solution both lie between the bounds
         residual = self._catalogue.provenance.get("residual")
         if self._reader.policy or not isinstance(residual, float) or not 0 <= residual <= 1:
             return None
@@ -194,7 +195,7 @@ class Database(Generic[Win]):
 
     @property
     def digests(self) -> dict[str, str]:
-        """The SHA-256 of each file of frames, as the catalogue gives it."""
+        """The SHA-256 of each file of frames, as listed in the catalogue."""
         return {file.name: file.sha256 for file in self._catalogue.files}
 
     def __repr__(self) -> str:
@@ -222,7 +223,7 @@ class Database(Generic[Win]):
         return board.rules == self.rules and self._reader.stores(self.engine.game.rank(*board.masks))
 
     def ranges(self) -> Iterator[tuple[int, int]]:
-        """The IDs that are stored, ascending: the first ID and the count of each block."""
+        """The stored IDs, ascending: the first ID and the count of each block."""
         self._reader.check_open()
         yield from self._reader.ranges()
 
@@ -240,9 +241,9 @@ class Database(Generic[Win]):
         self.close()
 
     def close(self) -> None:
-        """Close the files and drop what is in memory; a second time does nothing.
+        """Close the files and free the memory; closing again does nothing.
 
-        What other threads are reading they still get; whatever is asked later raises `ClosedDatabaseError`.
+        Reads in progress in other threads still complete; any later query raises `ClosedDatabaseError`.
         """
         self._reader.close()
         self.engine.close()
@@ -250,7 +251,8 @@ class Database(Generic[Win]):
     def preload(self, most: int = 0) -> None:
         """Decode all values of a small game now, up to 32 MiB, so that no answer waits for the disk.
 
-        Of a larger game, the values for `win_many` are decoded if they take at most `most` bytes as they are stored.
+        With `most`, the values of a larger game are kept in memory for `win_many`, if in their encoding they take at
+        most that many bytes.
         """
         self._reader.check_open()
         positions = self.engine.game.positions
@@ -265,16 +267,16 @@ class Database(Generic[Win]):
         return self.engine.win(*self._masks(board))
 
     def get_win(self, board: Board | str, default: float | None = None) -> float | None:
-        """As `win`, but `default` for a position that is not in this database, or has no value in it."""
+        """Like `win`, but returns `default` for a position that is not in this database or has no value in it."""
         try:
             return self.win(board)
         except MissingBlockError:
             return default
 
     def best_move(self, board: Board | str, roll: SupportsIndex) -> Move:
-        """The move after which the side to move wins most often; `Move.PASS` if the turn is lost.
+        """The move after which the side to move wins most often; `Move.PASS` if there is no legal move.
 
-        A forced move is answered without looking at what is stored.
+        A forced move is returned without reading the database. In a finished game this raises `IllegalMoveError`.
         """
         best = self.engine.best_move(*self._masks(board), checked_roll(roll))
         if best is None:
@@ -284,21 +286,21 @@ class Database(Generic[Win]):
     def moves(self, board: Board | str, roll: SupportsIndex) -> tuple[MoveValue[Win], ...]:
         """Every legal move with the mover's winning probability, best first; none in a finished game.
 
-        Where only best moves are stored, the others follow by descending start.
+        If only best moves are stored, the other moves follow the best one by descending start.
         """
         listed = self.engine.moves(*self._masks(board), checked_roll(roll))
         return self.with_bounds(move_values(listed, self.rules, DATABASE, self.error), roll)
 
     def analyse(self, board: Board | str) -> Analysis[Win]:
-        """The value of a board and of every move for all six rolls."""
+        """The value of a board, and of every legal move for each of the six rolls."""
         board = as_board(board, self.rules)
         found = analysis(board, *self.engine.analyse(*self._masks(board)), DATABASE, self.error)
         return self.bounded(found)
 
     def bounds(self, board: Board | str) -> tuple[float, float]:
-        """A lower and an upper bound, both proved, of the probability that the side to move wins.
+        """Proved lower and upper bounds of the probability that the side to move wins.
 
-        `NoBoundsError` if the database was solved without proving any.
+        Raises `NoBoundsError` if the database was solved without proving any.
         """
         lower, upper = self.bounds_many([board])
         return float(lower[0]), float(upper[0])
@@ -311,12 +313,12 @@ class Database(Generic[Win]):
     def bounds_many(
         self, boards: Sequence[Board | str] | NDArray[Any]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Lower and upper bounds of many positions, given as for `win_many`; no bound is rounded."""
+        """Proved lower and upper bounds of many positions, given as for `win_many`; no bound is rounded."""
         lower, upper = self._reader.bounds(self._ids(boards))
         return lower / self._reader.steps, upper / self._reader.steps
 
     def proved_best(self, board: Board | str, roll: SupportsIndex) -> bool:
-        """Whether the move that `best_move` gives is proved to be best; `NoBoundsError` without proved bounds."""
+        """Whether the move that `best_move` returns is proved to be best; `NoBoundsError` without proved bounds."""
         self._reader.check_bounds()
         moves = self.moves(board, roll)
         if not moves:
@@ -324,18 +326,18 @@ class Database(Generic[Win]):
         return bool(proved_best(moves))
 
     def with_bounds(self, moves: tuple[MoveValue[Any], ...], roll: SupportsIndex) -> tuple[MoveValue[Any], ...]:
-        """The moves of a roll with their bounds, if there are any: of the mover's chance after each."""
+        """The moves of a roll with bounds of the mover's winning probability after each, if there are any."""
         roll = checked_roll(roll)
         if not self.proved or not moves:
             return moves
         lower, upper = self.bounds_many([move.board for move in moves])
-        if not rolls_again(roll):  # they are the other side's chances
+        if not rolls_again(roll):  # these bounds are those of the other side, which rolls next
             lower, upper = 1 - upper, 1 - lower
         bounds = zip(moves, lower.tolist(), upper.tolist(), strict=True)
         return tuple(replace(move, lower=low, upper=high) for move, low, high in bounds)
 
     def bounded(self, found: Analysis[Any]) -> Analysis[Any]:
-        """An analysis with proved bounds, if there are any."""
+        """The analysis with proved bounds added, if there are any."""
         if not self.proved:
             return found
         lower, upper = self.bounds(found.board)
@@ -343,10 +345,10 @@ class Database(Generic[Win]):
         return replace(found, rolls=rolls, lower=lower, upper=upper)
 
     def win_many(self, boards: Sequence[Board | str] | NDArray[Any]) -> NDArray[np.float64]:
-        """The winning probabilities of many positions, in their order.
+        """The winning probabilities of many positions, in the order given.
 
-        They are boards, or an array of position IDs (1-d, whole numbers), or an array of masks (two columns:
-        the squares of the side to move and of the other, bit q for square q in each side's own numbers).
+        `boards` is a sequence of boards, or an array of position IDs (1-d, whole numbers), or an array of masks (two
+        columns: the squares of the side to move and of the other, bit q for square q in each side's own numbers).
         """
         return self._reader.wins(self._ids(boards))
 
@@ -355,10 +357,10 @@ class Database(Generic[Win]):
         boards: Sequence[Board | str] | NDArray[Any],
         rolls: SupportsIndex | Sequence[SupportsIndex] | NDArray[Any],
     ) -> NDArray[np.void]:
-        """The best moves of many positions, given as for `win_many`, with a roll for each or one for all.
+        """The best moves of many positions, given as for `win_many`, with one roll for each or one for all.
 
-        The array has a move in each row, with the fields `start` (-1 is the box), `end` and `captures`; a lost turn
-        has -1 for both squares. The moves are those of `best_move`.
+        Each row of the returned array is the move that `best_move` returns, with the fields `start` (-1 is the box),
+        `end` and `captures`; where there is no legal move, both squares are -1.
         """
         ids = self._ids(boards)
         dice = rolls_of(rolls, len(ids))
@@ -366,8 +368,8 @@ class Database(Generic[Win]):
         return best_moves_of(self, ids, dice, self.rules)
 
     def info(self) -> dict[str, Any]:
-        """What is in the database and where it comes from, ready for JSON; compares the catalogue with its digest."""
-        from madn.store.verify import check_catalogue  # an answer about a position does without it
+        """What the database contains and how it was made, ready for JSON; compares the catalogue with its digest."""
+        from madn.store.verify import check_catalogue  # imported here: queries about positions do not need it
 
         catalogue = self._catalogue
         self._reader.check_open()
@@ -394,7 +396,7 @@ class Database(Generic[Win]):
         return ids_of(boards, self.rules, self._holder)
 
     def _compression(self, positions: int, size: int) -> dict[str, Any]:
-        """Bits and what compressing has measured: `decisions` of a policy, losses of rounded values."""
+        """Bits per position, and what compression measured: the `decisions` of a policy, losses of rounded values."""
         runs = self._catalogue.provenance.get("compressed")
         last = runs[-1] if isinstance(runs, list) and runs and isinstance(runs[-1], dict) else {}
         figures = {name: last[name] for name in MEASURED if name in last}
@@ -407,14 +409,14 @@ class Database(Generic[Win]):
 def ids_of(
     boards: Sequence[Board | str] | NDArray[Any], rules: Rules, holder: str = "this game is of"
 ) -> NDArray[np.int64]:
-    """The IDs of boards, of masks (two columns), or of IDs themselves, which are checked."""
+    """The IDs of positions given as boards, as masks (two columns), or as IDs, which are checked."""
     if not isinstance(boards, np.ndarray) or boards.dtype.kind in "OU":
         masks = [as_board(board, rules, holder).masks for board in boards]
         boards = np.array(masks, np.uint64).reshape(-1, 2)
     if boards.ndim != 1:
         return rank_many(boards, rules)
     if boards.dtype.kind not in "iu":
-        raise InvalidBoardError(f"positions are boards, IDs or masks, not an array of {boards.dtype}")
+        raise InvalidBoardError(f"positions must be boards, IDs or masks, not an array of {boards.dtype}")
     positions = game_of(rules).positions
     wrong = (boards < 0) | (boards >= positions)
     if wrong.any():
@@ -424,14 +426,14 @@ def ids_of(
 
 
 def rolls_of(rolls: object, count: int) -> NDArray[np.int64]:
-    """A roll for each of so many positions; IllegalMoveError names the first that is none."""
+    """One roll for each of `count` positions; IllegalMoveError names the first number that is not a roll."""
     given = np.asarray(rolls)
     if given.ndim == 0:
         return np.full(count, checked_roll(given[()]), np.int64)
     if given.dtype.kind not in "iu" and given.size:
-        raise IllegalMoveError(f"rolls are whole numbers from 1 to {ROLLS[-1]}, not an array of {given.dtype}")
+        raise IllegalMoveError(f"rolls must be whole numbers from 1 to {ROLLS[-1]}, not an array of {given.dtype}")
     if given.shape != (count,):
-        raise IllegalMoveError(f"expected {count} rolls, one for each position, found an array of {given.shape}")
+        raise IllegalMoveError(f"expected {count} rolls, one per position, found an array of shape {given.shape}")
     wrong = np.flatnonzero((given < ROLLS[0]) | (given > ROLLS[-1]))
     if wrong.size:
         raise IllegalMoveError(f"position {wrong[0]}: a roll is 1 to {ROLLS[-1]}, not {given[wrong[0]]}")
@@ -439,7 +441,7 @@ def rolls_of(rolls: object, count: int) -> NDArray[np.int64]:
 
 
 class Engined(Protocol):
-    """Whatever answers with an engine."""
+    """Anything that answers with an engine."""
 
     @property
     def engine(self) -> Engine:
@@ -447,7 +449,7 @@ class Engined(Protocol):
 
 
 def best_moves_of(values: Engined, ids: NDArray[np.int64], rolls: NDArray[np.int64], rules: Rules) -> NDArray[np.void]:
-    """The best moves of position IDs, each with its roll; IllegalMoveError names the first game that is over."""
+    """The best moves of position IDs, each with its roll; IllegalMoveError names the first finished game."""
     moves = np.empty(len(ids), MOVES)
     for begin in range(0, len(ids), AT_ONCE):
         some = slice(begin, begin + AT_ONCE)
@@ -461,7 +463,7 @@ def best_moves_of(values: Engined, ids: NDArray[np.int64], rolls: NDArray[np.int
 
 
 def move_values(options: list[Option], rules: Rules, source: str, error: float | None) -> tuple[MoveValue[Any], ...]:
-    """The moves of the engine with where their values come from; that a game is over is no estimate."""
+    """The engine's moves as `MoveValue`s with their source; the value of a finished game is never an estimate."""
     values: tuple[MoveValue[Any], ...] = tuple(
         MoveValue(move_of(start, end, captures), win, unchecked_board(own, other, rules), source, error)
         for start, end, captures, own, other, win in options
@@ -474,7 +476,7 @@ def move_values(options: list[Option], rules: Rules, source: str, error: float |
 def analysis(
     board: Board, win: float | None, listed: list[list[Option]], source: str, error: float | None
 ) -> Analysis[Any]:
-    """The analysis of the engine with where its values come from."""
+    """The engine's analysis as an `Analysis` with its source."""
     rolls: tuple[RollValue[Any], ...] = tuple(
         RollValue(roll, moves[0][-1], move_values(moves, board.rules, source, error))
         for roll, moves in zip(ROLLS, listed, strict=False)
@@ -483,7 +485,7 @@ def analysis(
 
 
 def proved_best(moves: Sequence[MoveValue[Any]]) -> bool | None:
-    """Whether the first of these moves is proved best: no other can be worth more; None without proved bounds."""
+    """Whether the first move is proved to be best, as no other can be worth more; None without proved bounds."""
     if not moves or moves[0].lower is None:
         return None
     return all(other.upper is not None and other.upper <= moves[0].lower for other in moves[1:])
@@ -508,22 +510,22 @@ class BestMoveDatabase(Database[None]):
 
 
 def reopened(path: str | None, cache_bytes: int, digests: dict[str, str]) -> Database:
-    """Open a database that was pickled; `CorruptBlockError` if another has taken its place."""
+    """Reopen a database that was pickled; `CorruptBlockError` if another one has replaced it."""
     database = open_database(path, cache_bytes=cache_bytes)
     if database.digests != digests:
         database.close()
-        raise CorruptBlockError(f"{database.path}: not the database that was pickled: its files have other digests")
+        raise CorruptBlockError(f"{database.path}: not the database that was pickled: the digests of its files differ")
     return database
 
 
 @cache
 def move_of(start: int, end: int, captures: bool) -> Move:
-    """The move of numbers as the engine gives them: -1 is the box, or for the end a lost turn."""
+    """The move for the numbers that the engine returns: start -1 is the box, end -1 is a lost roll."""
     return Move.PASS if end < 0 else Move(None if start < 0 else start, end, captures)
 
 
 def unchecked_board(own: int, other: int, rules: Rules) -> Board:
-    """The board of two masks that are a position: nothing is checked again, which would take most of the time."""
+    """The board of two masks that are known to be a position: checking them again would take most of the time."""
     board = object.__new__(Board)
     for name, value in (("own", squares_of(own)), ("other", squares_of(other)), ("rules", rules)):
         object.__setattr__(board, name, value)

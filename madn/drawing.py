@@ -1,7 +1,7 @@
-"""Where every square of a board is drawn, and the two drawings made from it: plain text and SVG.
+"""Where every square of a board is drawn, and the two drawings made from that: plain text and SVG.
 
-The picture of the standard game is the printed board: a cross of 40 squares, the finish lanes running inwards
-from the tips of two arms, the boxes in the corners. Other sizes are crosses with other arms.
+The picture of the standard game is the printed board: a cross of 40 squares, with the finish lanes running inwards from
+the tips of two arms and the boxes in the corners. Other sizes are crosses with other arms.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from madn.rules import Rules
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """How a side is painted, wherever it is drawn; style.css has the same shades, and a test compares them."""
+    """The colours of a side, wherever it is drawn; style.css has the same shades, and a test compares them."""
 
     name: str
     fill: str
@@ -43,7 +43,7 @@ class SideCells:
 
 @dataclass(frozen=True, slots=True)
 class BoardLayout:
-    """A grid of `width` times `height` cells; turning it by half a turn swaps the two sides."""
+    """A grid of `width` times `height` cells; rotating it by half a turn swaps the two sides."""
 
     width: int
     height: int
@@ -55,14 +55,14 @@ class BoardLayout:
 def layout(rules: Rules) -> BoardLayout:
     """Place the squares of both sides on a grid.
 
-    The loop is a cross. Its upright arms are 3 wide and `up` long; its level arms are `waist` high (3, or 4
-    if the squares do not divide by 4) and `out` long: together 4 (up + out) + 2 waist + 2 squares. The
-    upright arms grow until the finish lanes fit between their sides; if they cannot, the lanes run outwards.
+    The loop is a cross. Its vertical arms are 3 wide and `up` long; its horizontal arms are `waist` high (3, or 4 if
+    the number of squares is not divisible by 4) and `out` long: 4 (up + out) + 2 waist + 2 squares in all. The vertical
+    arms grow until the finish lanes fit inside them; if they never do, the lanes run outwards.
     """
     S, P = rules.squares, rules.pieces
     waist = 3 if S % 4 == 0 else 4
     spare = (S - 2 * waist - 2) // 4  # up + out
-    room = (waist - 2) // 2  # finish squares that fit between the level arms
+    room = (waist - 2) // 2  # finish squares that fit between the horizontal arms
     inside = spare + room >= P
     up = max((spare + 1) // 2, P - room if inside else 0)
     out = spare - up
@@ -72,14 +72,14 @@ def layout(rules: Rules) -> BoardLayout:
     half = [(0, 0)]
     for dx, dy in [*steps, (1, 0)]:
         half.append((half[-1][0] + dx, half[-1][1] + dy))
-    highest = half[-1][1]  # the loop is turned about the middle of its own column and row
+    highest = half[-1][1]  # the top row; the loop is rotated about its own centre
 
     def turned(cell: Cell) -> Cell:
         return 2 - cell[0], highest - cell[1]
 
     lane = [(1, -1 - i if inside else 1 + i) for i in range(P)]
     columns, rows = min(P, 2), (P + 1) // 2
-    left, low = (min(-out, -1 - columns), 0) if inside else (-1 - columns, P)  # its corner
+    left, low = (min(-out, -1 - columns), 0) if inside else (-1 - columns, P)  # the lower left corner of the box
     box = [(left + i % columns, low - rows + 1 + i // columns) for i in range(P)]
 
     path = [*half, *map(turned, half), *lane]
@@ -96,7 +96,7 @@ def layout(rules: Rules) -> BoardLayout:
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """One side as it is drawn: its cells, pieces and status; the colour goes with the seat."""
+    """One side as it is drawn: its cells, pieces and status; the colour depends on the seat alone."""
 
     side: SideCells
     squares: tuple[int, ...]
@@ -121,7 +121,7 @@ def seats(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, flip: bool
 
 
 def idle_sides(rules: Rules) -> list[tuple[Colour, SideCells]]:
-    """The two sides that do not play, on the printed board; no other board has room for them."""
+    """The two sides of the printed board that do not play; no other board has room for them."""
     cells = layout(rules)
     if rules.squares != 40 or cells.width != cells.height:
         return []
@@ -138,8 +138,8 @@ def idle_sides(rules: Rules) -> list[tuple[Colour, SideCells]]:
 def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, name: str, flip: bool = False) -> str:
     """Draw a board in plain text, with two lines below that say whose turn it is and what the signs mean.
 
-    Squares have the numbers of the side to move; the finish squares of the other side have none. Every letter of the
-    drawing is a piece.
+    Squares are numbered as the side to move counts; the finish squares of the other side have no numbers. Every letter
+    in the drawing is a piece.
     """
     cells = layout(rules)
     mover, waiting = seats(own, other, rules, flip)
@@ -165,7 +165,7 @@ def ascii_board(own: tuple[int, ...], other: tuple[int, ...], rules: Rules, *, n
 CELL = 44  # from one square to the next
 DISC = 18  # radius of a square
 EDGE = 8  # width of the frame around the board
-# A pawn about the middle of its square: its shadow, body, head, and two highlights.
+# A pawn, drawn around the centre of its square: its shadow, body, head, and two highlights.
 PAWN = (
     '<ellipse cx="2" cy="13" rx="15" ry="5" fill="#000000" stroke="none" opacity="0.2"/>'
     '<path d="M-13 12c0-6 7-9 9-20h8c2 11 9 14 9 20a13 4.5 0 0 1-26 0z"/><circle cy="-13" r="8.5"/>'
@@ -184,11 +184,11 @@ def svg_board(
     flip: bool = False,
     mark: tuple[int | None, int] | None = None,
 ) -> str:
-    """Draw a board as an SVG document of its own, with a title and a description for screen readers.
+    """Draw a board as a standalone SVG document, with a title and a description for screen readers.
 
-    It is the board of the web page, and its free squares have the numbers of the side to move. `mark` is the start
-    and the end of a move of that side (start None: the box); both are ringed, the end in red if the move captures.
-    The `caption` below the board says whose turn it is, and its `name`.
+    It is the board of the web page; its free squares are numbered as the side to move counts. `mark` is the start and
+    the end of a move of that side (start None: the box); both are ringed, the end in red if the move captures. The
+    `caption` below the board says whose turn it is and shows the `name`.
     """
     cells = layout(rules)
     both = seats(own, other, rules, flip)
@@ -275,7 +275,7 @@ def _pawn(cell: Cell, seat: Seat, where: str) -> str:
 
 
 def _arrow(start: Cell, end: Cell, colour: str) -> list[str]:
-    """A move: a dashed ring, a line, a ring."""
+    """A move: a dashed ring at its start, a line, and a ring at its end."""
     (x1, y1), (x2, y2) = _centre(start), _centre(end)
     length = hypot(x2 - x1, y2 - y1)
     part = (length - DISC - 4) / length if length else 0

@@ -1,4 +1,4 @@
-/* The two large sums of an estimator, for the instructions of a build. Whole numbers: all ways give the same. */
+/* The two large sums of an estimator, for the instructions of a build. They are integers: all builds give the same. */
 #include <stdint.h>
 #include <string.h>
 #include "_machine.h"
@@ -29,7 +29,7 @@ typedef __m128i Numbers;
 INLINE __m128i widened(__m128i x) { return _mm_srai_epi32(_mm_unpacklo_epi16(x, x), 16); }
 #endif
 
-/* units[h] = bias[h] + the sum of rows[active[i]][h], bounded to 0 to one; `first` is a multiple of UNITS_AT_ONCE. */
+/* units[h] = bias[h] + the sum of rows[active[i]][h], clamped to 0 to `one`; `first` is a multiple of UNITS_AT_ONCE. */
 static void add_rows(const int16_t *rows, const int32_t *bias, const int16_t *active, int count, int first, int32_t one,
                      int16_t *units) {
     for (int begin = 0; begin < first; begin += UNITS_AT_ONCE) {
@@ -56,7 +56,7 @@ static void add_rows(const int16_t *rows, const int32_t *bias, const int16_t *ac
     }
 }
 
-/* sums[j] = bias[j] + the sum over h of units[h] * second[h][j]; there `second` is [first / 2][SECOND_UNITS][2]. */
+/* sums[j] = bias[j] + the sum over h of units[h] * second[h][j]; `second` is stored as [first / 2][SECOND_UNITS][2]. */
 static void add_units(const int16_t *second, const int32_t *bias, const int16_t *units, int first, int32_t *sums) {
 #ifdef NUMBERS
     Numbers s[SECOND_UNITS / NUMBERS];

@@ -1,18 +1,18 @@
-"""Values of positions without a database, from a small model that was fitted to exact ones.
+"""Values of positions without a database, from a small model that was fitted to exact values.
 
     estimator = find_estimator(Rules(pieces=3))
     estimator.win(*board.masks), estimator.error
 
-The model is a network of whole numbers: it gives the same bits on every computer. The kernel `_estimator` computes it,
-`_estimator_rows.pxd` says what it sees of a position, and `madn/fitting.py` makes it; `docs/estimator.md` says how
-exact it is. Models are data of the package, one file for each number of pieces:
+The model is a network of whole numbers, so it gives the same bits on every computer. The kernel `_estimator` evaluates
+it, `_estimator_rows.pxd` defines what it sees of a position, and `madn/fitting.py` makes it; `docs/estimator.md` says
+how accurate it is. Models are data files of the package, one for each number of pieces:
 
-| bytes | hold |
+| bytes | contents |
 |---|---|
 | a line | `madn estimator 1`: what this is, and the version of the format |
-| a line | the header as JSON: shape, the games with their errors, how it was made |
-| `bytes` of the header | the numbers of the network, one zstd frame |
-| 32 | the SHA-256 of all that comes before |
+| a line | the header as JSON: shape, the games with their errors, how the model was made |
+| as many as `bytes` of the header says | the numbers of the network, one zstd frame |
+| 32 | the SHA-256 of everything before it |
 """
 
 import hashlib
@@ -45,7 +45,7 @@ DATA = Path(__file__).parent / "data"
 
 NETWORKS = {"portable": _estimator.Network}
 if machine.has_avx2():
-    with suppress(ImportError):  # not built on another kind of processor
+    with suppress(ImportError):  # not part of a build for another kind of processor
         from madn import _estimator_avx2
 
         NETWORKS["avx2"] = _estimator_avx2.Network
@@ -64,7 +64,7 @@ class Estimator:
         return f"Estimator({self.rules!r}, error={self.error:.2g})"
 
     def wins(self, own: NDArray[np.uint64], other: NDArray[np.uint64], threads: int = 1) -> NDArray[np.float64]:
-        """The mover's chances before it rolls, for masks of each side in its own numbers; 1 and 0 in finished games."""
+        """The mover's chances of winning before the roll, for masks of both sides; 1 or 0 in a finished game."""
         mine, theirs = (np.ascontiguousarray(masks, np.uint64) for masks in (own, other))
         try:
             return self._network.wins(mine, theirs, threads)
@@ -72,7 +72,7 @@ class Estimator:
             raise InvalidBoardError(str(error)) from None
 
     def win(self, own: int, other: int) -> float:
-        """The mover's chance in one position."""
+        """The mover's chance of winning in one position."""
         try:
             masks = np.array([own, other], np.uint64)
         except (OverflowError, TypeError, ValueError):
@@ -81,7 +81,7 @@ class Estimator:
 
 
 def find_estimator(rules: Rules) -> Estimator | None:
-    """The model of the package for a game; None if there is none."""
+    """The estimator that comes with the package for a game; None if there is none."""
     return _found(replace(rules, start_in_box=False))
 
 
@@ -96,7 +96,7 @@ def _found(rules: Rules) -> Estimator | None:
 
 
 def file_name(pieces: int) -> str:
-    """The name of the file with the model for games with so many pieces."""
+    """The name of the file with the model for games with this number of pieces."""
     return f"estimator-{pieces}.madn"
 
 
@@ -109,9 +109,9 @@ def rules_key(rules: Rules) -> int:
 class Shape:
     """The size of a network, and which games it is for.
 
-    `errors` has the root mean square error over held-out positions of each game, by `rules_key`. `distances` and
+    `errors` has the root mean square error over held-out positions for each game, by `rules_key`. `distances` and
     `stretch` say which attacks the network sees, `first` is the number of units in its first layer, and `second_bits`
-    the scale of its second.
+    is the scale of its second layer.
     """
 
     pieces: int
@@ -124,11 +124,11 @@ class Shape:
 
     @property
     def buckets(self) -> int:
-        """How many second layers there are: one for each number of pieces that the sides have home."""
+        """How many second layers there are: one for each pair of numbers of pieces that the two sides have home."""
         return self.pieces**2
 
     def arrays(self) -> dict[str, tuple[str, tuple[int, ...]]]:
-        """The type and shape of each array of the network, in their order."""
+        """The type and shape of each array of the network, in the order of the file."""
         rows = _estimator.row_count(self.pieces, self.squares, self.distances, self.stretch)
         return {
             "rows": ("<i2", (rows, self.first)),
@@ -143,7 +143,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Model:
-    """A network as it is in a file, with what was noted when it was made."""
+    """A network as it is stored in a file, with notes on how it was made."""
 
     shape: Shape
     arrays: Mapping[str, NDArray[Any]]
@@ -156,7 +156,7 @@ class Model:
         return NETWORKS[kind or build](Game(rules), *sizes, **self.arrays)  # type: ignore[arg-type]
 
     def to_bytes(self) -> bytes:
-        """The file."""
+        """The content of its file."""
         planes = b"".join(_planes(self.arrays[name].astype(kind)) for name, (kind, _) in self.shape.arrays().items())
         frame = zstandard.ZstdCompressor(level=19).compress(planes)
         facts = {**asdict(self.shape), "bytes": len(frame), "made": dict(self.made)}
@@ -165,7 +165,7 @@ class Model:
 
     @classmethod
     def from_bytes(cls, content: bytes, source: str) -> "Model":
-        """Read a file; `source` is its name, for messages."""
+        """Read the content of a file; `source` is its name, for messages."""
 
         def damaged(what: str) -> MadnError:
             return CorruptBlockError(f"{source}: damaged: {what}")
@@ -175,7 +175,7 @@ class Model:
             raise damaged("this is not an estimator")
         if first != NAME + b"%d" % VERSION:
             shown = first[len(NAME) : len(NAME) + 20].decode("ascii", "replace")
-            raise FormatVersionError(f"{source}: an estimator of version {shown}; this is madn for version {VERSION}")
+            raise FormatVersionError(f"{source}: an estimator of version {shown}; this madn reads version {VERSION}")
         header, _, frame = rest.partition(b"\n")
         if len(content) < DIGEST or content[-DIGEST:] != hashlib.sha256(content[:-DIGEST]).digest():
             raise damaged("SHA-256 mismatch")
@@ -225,7 +225,7 @@ def _read_header(header: bytes, damaged: Callable[[str], MadnError]) -> tuple[Sh
         if not good:
             raise ValueError("range")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise damaged("its header is not one of an estimator") from None
+        raise damaged("its header is not that of an estimator") from None
     return shape, size, made
 
 
@@ -235,7 +235,7 @@ def _read_arrays(shape: Shape, frame: bytes, damaged: Callable[[str], MadnError]
     whole = sum(sizes.values())
     try:
         if zstandard.frame_content_size(frame) != whole:
-            raise damaged(f"the network does not have {whole} bytes")
+            raise damaged(f"the network is not {whole} bytes long")
         planes = zstandard.ZstdDecompressor().decompress(frame)
     except zstandard.ZstdError as error:
         raise damaged(f"zstd: {error}") from None
@@ -249,5 +249,5 @@ def _read_arrays(shape: Shape, frame: bytes, damaged: Callable[[str], MadnError]
 
 
 def _planes(numbers: NDArray[Any]) -> bytes:
-    """All lowest bytes first, then those above: they compress better than whole numbers."""
+    """All lowest bytes first, then all second lowest, and so on: this compresses better than number by number."""
     return np.ascontiguousarray(numbers.reshape(-1).view(np.uint8).reshape(-1, numbers.itemsize).T).tobytes()

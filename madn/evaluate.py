@@ -1,8 +1,8 @@
-"""The exact result of two players against each other, from every position: no games, no chance.
+"""The exact result of two players against each other, from every position: no games are played, no chance is involved.
 
-The sweeps are those of the solver, with what the player takes in place of the best move: component after component of
-finish zones, most advanced first, each until it has converged (`madn/_evaluate.pyx`). A player `None` answers the other
-one as well as possible: its result says how far the other can be exploited.
+The sweeps are those of the solver, with the moves of the players in place of the best ones: component by component,
+most advanced first, each until it has converged (`madn/_evaluate.pyx`). A player `None` plays the best reply to the
+other one: the result then says how far the other can be exploited.
 """
 
 from collections.abc import Callable, Iterator
@@ -28,10 +28,10 @@ from madn.solver.graph import finish_zones, later_zones
 from madn.solver.sides import TERMINAL, Side
 
 MOST_PIECES = 3
-MOST_POSITIONS = 300_000_000  # of the endgames of a larger game
+MOST_POSITIONS = 300_000_000  # for endgames of a larger game
 FINE_TOLERANCE, COARSE_TOLERANCE = 1e-14, 2e-9
 MOST_SWEEPS = 2000
-PARALLEL = 100_000  # pairs of states that are worth starting threads for
+PARALLEL = 100_000  # pairs of states that make starting threads worthwhile
 BITS = 4  # for the moves of one roll in a set of moves, as in the kernel
 PYTHON_POSITIONS = 1_000_000  # a player that is not compiled is called for every position and roll
 
@@ -50,7 +50,7 @@ class SideTables:
     kind: NDArray[np.int8]
     row: NDArray[np.int32]
     end: NDArray[np.int8]
-    turn: NDArray[np.int16]  # one row of `Turn` for each state
+    turn: NDArray[np.int16]  # the fields of `Turn`, one row for each state
 
     @classmethod
     def of(cls, side: Side) -> "SideTables":
@@ -64,7 +64,7 @@ class SideTables:
 class Evaluation:
     """The winning probabilities of `first` and `second` against each other from every position.
 
-    `residual` is the largest difference between a value and what one step of the players makes of it.
+    `residual` is the largest difference between a value and what its successors say.
     """
 
     rules: Rules
@@ -91,22 +91,22 @@ class Evaluation:
         return float(self._look_up(np.array([own], np.uint64), np.array([other], np.uint64), first)[0])
 
     def all_wins(self, first: bool = True) -> NDArray[np.float64]:
-        """By position ID: the probability that `first` (or else `second`) wins when it is to move."""
+        """By position ID: the probability that `first` wins with `first` to move, or `second` with `second` to move."""
         game = Game(self.rules)
         own, other = game.unrank_many(np.arange(game.positions))
         return self._look_up(own, other, first)
 
     def worst_for_first(self) -> tuple[Board, float]:
-        """The open board that is worst for `first`, to move, among those computed, and its winning probability."""
+        """Of all open boards computed, the worst for `first` when it is to move, and its winning probability there."""
         return self._extreme(0)
 
     def best_for_second(self) -> tuple[Board, float]:
-        """The open board that is best for `second`, to move, among those computed, and its winning probability."""
+        """Of all open boards computed, the best for `second` when it is to move, and its winning probability there."""
         board, win = self._extreme(1)
         return Board(board.other, board.own, self.rules), 1 - win
 
     def _extreme(self, mover: int) -> tuple[Board, float]:
-        """Where `first` wins least often, its side as the own one: with `first` (0) or `second` (1) to move."""
+        """The board where `first`, as its own side, wins least often when `first` (0) or `second` (1) is to move."""
         lowest = (2.0, Board.start(self.rules))
         for (f, g), values in self._values.items():
             rows, columns = self._sides[f], self._sides[g]
@@ -141,7 +141,7 @@ def _floats(stored: Matrix) -> NDArray[np.float64]:
 
 
 def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
-    """The components that are needed, most advanced first: moves only make the number of a finish zone larger."""
+    """The components needed, most advanced first: moves never make the number of a finish zone smaller."""
     masks = (0, 0) if start is None else start.masks
     if start is not None and start.winner is not None:
         return []
@@ -150,7 +150,7 @@ def _pairs(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
 
 
 def memory_needed(rules: Rules, pairs: list[tuple[int, int]]) -> int:
-    """Bytes for the values of these components, and for the players' moves in the largest."""
+    """Bytes for the values of these components and for the players' moves in the largest one."""
     size = {f: side_size(rules, f) for f in finish_zones(rules)}
     slots = [size[f] * size[g] for f, g in pairs]
     word = 8 if rules.positions <= FINE_POSITIONS else 4
@@ -166,11 +166,11 @@ def evaluate(
     progress: Progress = lambda fraction, text: None,
     start: Board | str | None = None,
 ) -> Evaluation:
-    """Compute the result of `first` against `second` from every position; None plays the best answer to the other.
+    """Compute the result of `first` against `second` from every position; None plays the best reply to the other.
 
-    Up to three pieces. With `start`, an open board with `first` as its own side, only what can come after it is
-    computed (whoever is to move there): endgames of four pieces too. Values are good to about the tolerance (the
-    residual) times the length of a game.
+    This works for up to three pieces. With `start`, an open board with `first` as its own side, only the positions that
+    can follow it are computed (whoever is to move there), which makes endgames of four pieces possible too. Values are
+    accurate to about the tolerance (the residual) times the length of a game.
     """
     start = None if start is None else as_board(start, rules, "the game is for")
     if rules.pieces > MOST_PIECES + 1:
@@ -179,7 +179,7 @@ def evaluate(
     sizes = [component_positions(rules, f, g) for f, g in pairs]
     if rules.pieces > MOST_PIECES and sum(sizes) > MOST_POSITIONS:
         raise ResourceError(
-            f"exact results go up to {MOST_PIECES} pieces, and with {rules.pieces} to endgames; play games instead"
+            f"exact results go up to {MOST_PIECES} pieces, or to endgames of {rules.pieces}; play games instead"
         )
     fine = rules.positions <= FINE_POSITIONS
     finest = FINE_TOLERANCE if fine else COARSE_TOLERANCE
@@ -208,14 +208,14 @@ BEST = "best"  # the name of the player None
 def _chooser(
     player: Player | None, rules: Rules, start: Board | None, positions: int
 ) -> CompiledPlayer | Player | None:
-    """Who fills the sets of moves: the compiled player, or the player itself where there is none."""
+    """Who fills the sets of moves: the compiled player, or the player itself if it has no compiled form."""
     if player is None:
         return None
     fast = compiled(player, rules, start)
     if fast is None and positions > PYTHON_POSITIONS:
         raise InvalidPlayerError(
-            f"player {player.name} is asked move by move here; exact results of such players go up to "
-            f"{PYTHON_POSITIONS:,} positions, and this has {positions:,}"
+            f"player {player.name} is asked move by move here; exact results for such players go up to "
+            f"{PYTHON_POSITIONS:,} positions, and this needs {positions:,}"
         )
     return fast or player
 
@@ -238,7 +238,7 @@ class _Work:
         self.residual, self.sweeps = 0.0, 0
 
     def solve(self, f: int, g: int) -> Iterator[float]:
-        """Sweep one component until its residual is within the tolerance; yields the part that is done, roughly."""
+        """Sweep one component until its residual is within the tolerance; yield roughly what fraction is done."""
         rows, columns = self.sides[f], self.sides[g]
         half = 0.5 if self.dtype is np.float64 else 1 << 31
         L: Matrix = np.full(rows.size * columns.size, half, self.dtype)
@@ -271,7 +271,7 @@ class _Work:
         return most
 
     def _exit(self, f: int, g: int, row_moves: bool) -> tuple[Matrix, Matrix, int]:
-        """Where a move into another finish zone leads: after it the other side rolls, or after a 6 the same."""
+        """The values after a move into another finish zone: the other side rolls next, or after a 6 the same side."""
         if TERMINAL not in (f, g):
             L, R = self.values[f, g]
             return (R, L, self.sides[g].size) if row_moves else (L, R, self.sides[g].size)
@@ -281,7 +281,7 @@ class _Work:
         return end, end, 0 if row_moves else 1
 
     def _sets(self, player: int, f: int, g: int) -> NDArray[np.uint32] | None:
-        """What a player takes on every pair of states: the moves of each roll as bits."""
+        """The moves that a player takes on every pair of states, as bits for each roll."""
         chooser = self.choosers[player]
         if chooser is None:
             return None
@@ -298,7 +298,7 @@ class _Work:
 
 
 def _taken(player: Player, board: Board) -> int:
-    """The moves a player takes for each roll, as bits."""
+    """The moves that a player takes on a board, as bits for each roll."""
     game, (own, _) = Game(board.rules), board.masks
     bits = 0
     for roll in ROLLS:

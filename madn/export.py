@@ -1,4 +1,4 @@
-"""A database as a table, for pandas, DuckDB and whatever else reads Parquet or CSV."""
+"""Exporting a database as a table, for pandas, DuckDB and anything else that reads Parquet or CSV."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from madn.ranges import checked_int, checked_seed
 from madn.ranking import unrank_many
 from madn.table import check_table_file, writing_table
 
-AT_ONCE = 1 << 20  # rows of a group
-MOST_SAMPLED = 10**8  # positions by lot: their numbers are in memory
+AT_ONCE = 1 << 20  # rows written at a time: a row group of Parquet
+MOST_SAMPLED = 10**8  # positions of a random sample: their IDs are kept in memory
 Profile = tuple[int, int, int, int]
 Progress = Callable[[float, str], None]
 Ranges = NDArray[np.int64]  # rows: first ID, count
@@ -40,9 +40,9 @@ def export(
 ) -> Exported:
     """Write positions and their values to a Parquet or CSV file, in the order of their IDs.
 
-    The columns are `id`, `own` and `other` (masks: bit q is square q in the numbers of that side) and `win`. All
-    positions that are stored are written, or those of some profiles (p1, f1, p2, f2), or a random `sample` of these: so
-    many different positions, each as likely as any other. The same seed gives the same positions.
+    The columns are `id`, `own` and `other` (masks: bit q is square q in the numbers of that side) and `win`. All stored
+    positions are written, or only those of the given `profiles` (p1, f1, p2, f2). With `sample`, that many of them are
+    drawn at random, without repetition and each equally likely; the same seed gives the same positions.
     """
     if not isinstance(database, ValueDatabase):
         raise NoValuesError(f"{database.path} stores best moves only; an export needs winning probabilities")
@@ -66,7 +66,7 @@ def export(
 
 
 def _ranges(database: Database, profiles: Sequence[Profile]) -> Ranges:
-    """The IDs to write: all that are stored, or those of profiles."""
+    """The IDs to write: all that are stored, or those of some profiles."""
     stored = np.array(list(database.ranges()), np.int64).reshape(-1, 2)
     if not profiles:
         return stored
@@ -84,7 +84,7 @@ def _ranges(database: Database, profiles: Sequence[Profile]) -> Ranges:
 
 
 def _whole(ranges: Ranges) -> Iterator[NDArray[np.int64]]:
-    """The IDs of ranges, about as many as a group of rows has at a time."""
+    """The IDs of the ranges, in arrays of about `AT_ONCE`."""
     waiting: list[NDArray[np.int64]] = []
     for first, count in ranges.tolist():
         waiting.append(np.arange(first, first + count))
@@ -96,14 +96,14 @@ def _whole(ranges: Ranges) -> Iterator[NDArray[np.int64]]:
 
 
 def _sampled(ranges: Ranges, count: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """So many different IDs of ranges, by lot, ascending."""
+    """A random sample of `count` different IDs from the ranges, ascending."""
     ends = np.cumsum(ranges[:, 1])
     total, rng = int(ends[-1]), np.random.default_rng(seed)
-    if count > total // 2:  # at most twice what can be asked for
+    if count > total // 2:  # a permutation of all is at most twice as large as the sample
         places = np.sort(rng.permutation(total)[:count])
     else:
         places = np.empty(0, np.int64)
-        while len(places) < count:  # by lot which of them go: those that came first are not better
+        while len(places) < count:  # this may find too many: a random choice then drops some, so as to favour none
             more = rng.integers(0, total, count + count // 8 + 16)
             places = np.unique(np.concatenate([places, more]))
         places = np.sort(rng.choice(places, count, replace=False))

@@ -1,7 +1,7 @@
-"""What a rule of a player can look at: for a board and one of its legal moves, a number each.
+"""What a player's rules can look at: each feature is a number for a board and one of its legal moves.
 
-Plain Python, slow and obviously right; `madn/_players.pxd` is the compiled twin. The order of `FEATURES` is that of the
-numbers the compiled code knows them by.
+Plain Python, slow and obviously right; `madn/_players.pxd` is the compiled twin, which numbers the features in the
+order of `FEATURES`.
 """
 
 from collections.abc import Callable
@@ -137,40 +137,42 @@ FEATURES: dict[str, Feature] = {
     feature.name: feature
     for feature in (
         Feature("capture", "1 if the move captures", _capture),
-        Feature("loot", "how far the captured piece had come (squares from its box), 0 without a capture", _loot),
+        Feature("loot", "how many squares the captured piece had come from its box, 0 without a capture", _loot),
         Feature("passing", "how many pieces of the other side the move jumps over", _passing),
         Feature("front", "the square the move starts from: `prefer front` moves the piece furthest along", _front),
         Feature("home", "1 if the move brings a piece into the finish zone", _home),
-        Feature("inside", "1 if the piece stands in the finish zone already", _inside),
+        Feature("inside", "1 if the piece is already in the finish zone", _inside),
         Feature(
             "danger", "how many pieces of the other side could capture the moved piece with their next roll", _danger
         ),
         Feature("rescue", "how many could have captured it where it stood", _rescue),
         Feature("exposed", "how many own pieces could be captured with the next roll after the move", _exposed),
-        Feature("chase", "how many pieces of the other side stand one to six squares in front after the move", _chase),
+        Feature("chase", "how many pieces of the other side stand one to six squares ahead after the move", _chase),
         Feature("spread", "squares between the first and the last own piece on the main field after the move", _spread),
         Feature(
             "seeming-capture",
-            "1 if the move captures or seems to: half the board added, modulo the board, puts pieces in the box on the "
-            "square before the other side's A-square, and finished ones on the squares from there on",
+            "1 if the move captures, or seems to when half the board is added to every square modulo the board: that "
+            "puts pieces in the box on the square before the other side's A-square, and finished ones on that A-square "
+            "and the squares after it",
             _seeming_capture,
         ),
         Feature(
             "seeming-passing",
-            "1 if a piece of the other side stands between start and end, or on the end, all in its numbers, modulo "
-            "the board: never across its A-square, but beyond the way into the finish zone",
+            "1 if a piece of the other side stands between start and end, or on the end, all in that side's numbers "
+            "modulo the board: moves across its A-square never count, but squares past the entrance to the finish zone "
+            "do",
             _seeming_passing,
         ),
         Feature(
             "spoils",
-            "0 without a capture, else 1 and the quarter of its way (1 to 4) the captured piece was in",
+            "0 without a capture, else 1 plus the quarter of its way (1 to 4) that the captured piece was in",
             _spoils,
         ),
         Feature(
             "safety",
             "how many pieces of the other side could capture the piece where it stood, times 1, 2 or 3 (1 on the first "
-            "15 of 40 squares, 2 on the next 15), less the same where it lands; with 1 to 5 only, while a 6 must bring "
-            "a piece out of the box; twice that unless a 6 was rolled; three times that while the mover has pieces in "
+            "15 of 40 squares, 2 on the next 15), less the same where it lands; only with a 1 to 5 while that side's 6 "
+            "must bring a piece out of the box; doubled unless a 6 was rolled; tripled while the mover has pieces in "
             "the box",
             _safety,
         ),
@@ -180,7 +182,7 @@ FEATURES: dict[str, Feature] = {
             "stands 7 to 12 squares behind it",
             _pursuers,
         ),
-        Feature("targets", "as `chase`; three times that after a 6, which rolls again", _targets),
+        Feature("targets", "as `chase`, tripled after a 6, which rolls again", _targets),
         Feature(
             "quarry",
             "how many pieces of the other side stand between the moved piece and the other side's A-square, on their "
@@ -189,23 +191,23 @@ FEATURES: dict[str, Feature] = {
         ),
         Feature(
             "between",
-            "2 for each piece of the other side between the moved piece and the other side's A-square, and for each "
-            "from that A-square on and behind the moved piece 2 while the mover has pieces in the box, else 1",
+            "2 for each piece of the other side between the moved piece and the other side's A-square; for each one on "
+            "or past that A-square but behind the moved piece, 2 while the mover has pieces in the box, else 1",
             _between,
         ),
         Feature(
             "stay",
-            "1 if the piece stands in the finish zone already, while the mover has pieces in the box; and if the other "
-            "side has one piece left outside its finish zone, at most, and the move takes a piece of the first half of "
-            "the way from in front of it, or lands in front of it in the second half",
+            "1 if the piece is already in the finish zone while the mover has pieces in the box; also if the other "
+            "side has at most one piece left outside its finish zone, and the move leaves a square in front of that "
+            "piece in the first half of the way, or lands in front of it in the second half",
             _stay,
         ),
         Feature(
             "square",
-            "-6 for leaving the own A-square; -4 for ending on one of the last two squares before the finish zone, 4 "
-            "for leaving them; and while the other side has pieces in the box, 1 for ending on the six "
-            "squares before its "
-            "A-square, -7 for ending on that or the six behind it, 7 for leaving it",
+            "-6 for leaving one's own A-square; -4 for ending on one of the last two squares before the finish zone, 4 "
+            "for leaving one of them; and while the other side has pieces in the box, 1 for ending on one of the six "
+            "squares before its A-square, -7 for ending on that A-square or one of the six after it, 7 for leaving "
+            "that A-square",
             _square,
         ),
     )
@@ -240,7 +242,7 @@ def _boxed(board: Board) -> bool:
 
 
 def _started(board: Board, end: int) -> int:
-    """How many of the other side's pieces stand behind a main-field square, on their own A-square or after it."""
+    """How many of the other side's pieces stand behind a main-field square and on or past their own A-square."""
     half, goal = board.rules.squares // 2, board.rules.squares
     return sum(half <= foe < end for foe in _foes(board)) if end < goal else 0
 
@@ -251,7 +253,7 @@ def _rolled_six(move: Move) -> bool:
 
 
 def _risk(board: Board, square: int, other: tuple[int, ...]) -> int:
-    """How many pieces could capture on a square by a legal roll, times the stretch that a piece there is on."""
+    """How many pieces could legally capture on a square with one roll, times the stretch that a piece there is on."""
     rules = board.rules
     if not 0 <= square < rules.squares:
         return 0
@@ -273,7 +275,7 @@ def _after(board: Board, move: Move) -> set[int]:
 
 
 def _threats(board: Board, square: int, other: tuple[int, ...]) -> int:
-    """How many pieces of the other side stand one to six squares behind; one more if it can enter on this square."""
+    """How many pieces of the other side stand one to six squares behind, plus 1 if one can enter on this square."""
     rules = board.rules
     if square >= rules.squares:
         return 0

@@ -1,9 +1,9 @@
 /* One step of fitting: the values that a network gives to some positions, and the gradient of their squared errors.
  *
- * A position adds up rows of the first layer; what is below 0 becomes 0, what is above 1 becomes 1. From these units
- * the SECOND units of the second layer are computed and bounded in the same way; the output is their weighted sum, in
- * log odds. The second layer is one of several, by the pieces at home. It is kept with the units of the first layer as
- * rows, so that a unit that is 0 costs nothing. */
+ * The units of the first layer are sums of the rows that a position selects, clamped to 0 to 1. From these the
+ * SECOND_UNITS units of the second layer are computed and clamped in the same way; the output is their weighted sum, in
+ * log odds. The second layer is one of several, chosen by the pieces at home. It is stored with the units of the first
+ * layer as rows, so that a unit that is 0 costs nothing. */
 #include <math.h>
 #include <string.h>
 #include "_machine.h"
@@ -25,7 +25,7 @@ typedef struct {
     float *last_bias;     /* [buckets] */
 } Weights;
 
-/* The value of a position; with a gradient, what its error adds to that. Returns the value. */
+/* Return the value of a position; if a gradient is given, add what the error of this value contributes to it. */
 static float fit_position(const Weights *w, Weights *g, const int16_t *rows, int count, int bucket, float target,
                           float weight) {
     float unit[MOST_FIRST], unit_gradient[MOST_FIRST], raw[SECOND_UNITS], act[SECOND_UNITS], back[SECOND_UNITS];
@@ -95,7 +95,7 @@ static float fit_position(const Weights *w, Weights *g, const int16_t *rows, int
     return win;
 }
 
-/* Adam: `gradients` is [shards][count], and is zero afterwards. */
+/* A step of Adam for weights begin to end - 1. `gradients` is [shards][count], and is set to zero here. */
 static void fit_step(float *weights, float *gradients, float *mean, float *square, int64_t begin, int64_t end,
                      int64_t count, int shards, float rate, float mean_left, float square_left, float scale) {
     for (int64_t i = begin; i < end; i++) {

@@ -1,8 +1,8 @@
-"""Making an estimator: fitting a network to exact values, and turning it into whole numbers.
+"""Making an estimator: fitting a network to exact values, and converting it to whole numbers.
 
-The network is fitted in 32-bit floats by Adam, batch by batch, with a rate that falls to nothing along a half cosine;
-the kernel `_fitting` computes values and gradients. The order of the positions and the weights to begin with come from
-a seed: the same computer makes the same model again.
+The network is fitted in 32-bit floats by Adam, batch by batch, with a rate that falls to zero along half a cosine wave;
+the kernel `_fitting` computes values and gradients. The order of the positions and the initial weights come from a
+seed, so the same computer always makes the same model.
 """
 
 import math
@@ -20,7 +20,7 @@ from madn.estimator import SECOND, Model, Shape
 ONE_BITS, LAST_BITS = 13, 16  # as in the kernel `_estimator`
 CURVE_STEPS, RANGE, WIN_BITS = 64, 16, 31
 BATCH = 512
-WARMING = 100_000  # positions until the rate is at its full height
+WARMING = 100_000  # positions until the rate has reached its full height
 Weights = NDArray[np.float32]
 
 FITTERS = {"portable": _fitting.Fitter}
@@ -33,7 +33,7 @@ build = machine.fastest_build(FITTERS)
 
 
 class Positions(NamedTuple):
-    """Positions of open games with their values: masks of the mover and of the other side, `rules_key`, chance."""
+    """Positions of unfinished games with their values: masks of the mover and the other side, `rules_key`, chance."""
 
     own: NDArray[np.uint64]
     other: NDArray[np.uint64]
@@ -41,13 +41,13 @@ class Positions(NamedTuple):
     wins: NDArray[np.float32]
 
     def some(self, chosen: Any) -> "Positions":
-        """Those that an index chooses."""
+        """Those positions that an index selects."""
         return Positions(*(numbers[chosen] for numbers in self))
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a network is fitted: positions seen in all, the highest rate, and a seed."""
+    """How a network is fitted: how many positions it sees in all, the highest rate, a seed, and so on."""
 
     seen: int
     rate: float = 0.002
@@ -63,7 +63,7 @@ def fit(
     begin: Weights | None = None,
     progress: Callable[[float], None] = lambda part: None,
 ) -> Weights:
-    """Fit a network to positions; return its weights. `begin` are weights to go on from."""
+    """Fit a network to positions and return its weights; `begin` are weights to start from, instead of random ones."""
     rng = np.random.default_rng(settings.seed)
     fitter = _fitter(shape, first_weights(shape, rng) if begin is None else begin)
     batch = min(settings.batch, len(positions.own))
@@ -83,13 +83,13 @@ def fit(
 
 
 def rate_at(seen: int, settings: Settings) -> float:
-    """The rate after so many positions."""
+    """The rate after this many positions."""
     falling = 0.5 * (1 + math.cos(math.pi * seen / settings.seen))
     return settings.rate * falling * min(1.0, (seen + 1) / WARMING)
 
 
 def values(shape: Shape, weights: Weights, positions: Positions, threads: int = 1) -> NDArray[np.float32]:
-    """The values that a network gives to positions before it is turned into whole numbers."""
+    """The values that a network gives to positions, before it is converted to whole numbers."""
     wins, nothing = np.empty(len(positions.own), np.float32), np.zeros(len(positions.own), np.float32)
     _fitter(shape, weights).run(*positions, nothing, wins, 0.0, False, threads)
     return wins
@@ -100,7 +100,7 @@ def _fitter(shape: Shape, weights: Weights) -> _fitting.Fitter:
 
 
 def first_weights(shape: Shape, rng: np.random.Generator) -> Weights:
-    """Random weights to begin with: all second layers alike."""
+    """Random weights to start from, with all second layers alike."""
     rows, buckets = shape.arrays()["rows"][1][0], shape.buckets
     second = rng.normal(0, 1 / math.sqrt(shape.first / 3), shape.first * SECOND)
     last = rng.normal(0, 0.5, SECOND)
@@ -116,7 +116,7 @@ def first_weights(shape: Shape, rng: np.random.Generator) -> Weights:
 
 
 def whole_numbers(shape: Shape, weights: Weights, made: dict[str, Any]) -> Model:
-    """The model of a fitted network: its weights rounded to steps as fine as the types of the sums allow."""
+    """The model made from a fitted network: its weights, rounded to steps as fine as the types of the sums allow."""
     parts, begin = {}, 0
     for name, (_, size) in shape.arrays().items():
         if name != "curve":
@@ -136,13 +136,13 @@ def whole_numbers(shape: Shape, weights: Weights, made: dict[str, Any]) -> Model
 
 
 def weights_of(model: Model) -> Weights:
-    """The weights of a model, as far as whole numbers keep them: to go on fitting from."""
+    """The weights of a model, to the precision of its whole numbers; fitting can be continued from them."""
     steps = _steps(model.shape.second_bits)
     return np.concatenate([(model.arrays[name] / step).ravel() for name, step in steps.items()]).astype(np.float32)
 
 
 def _steps(second_bits: int) -> dict[str, int]:
-    """How many steps a weight of 1 has, for each array of a model."""
+    """For each array of a model, the number of steps in a weight of 1."""
     one = 1 << ONE_BITS
     return {
         "rows": one,
@@ -155,6 +155,6 @@ def _steps(second_bits: int) -> dict[str, int]:
 
 
 def curve() -> NDArray[np.uint32]:
-    """Probabilities for log odds from -16 to 16, and a step beyond."""
+    """Probabilities for log odds from -16 to 16, and for one step beyond."""
     odds = (np.arange(2 * RANGE * CURVE_STEPS + 2) - RANGE * CURVE_STEPS) / CURVE_STEPS
     return np.rint(2.0**WIN_BITS / (1 + np.exp(-odds))).astype(np.uint32)

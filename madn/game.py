@@ -1,11 +1,11 @@
-"""A game that is being played: whose turn it is, moves that can be taken back, random play.
+"""A game in progress: whose turn it is, taking moves back, random play.
 
     game = Game(Rules(pieces=2))
     game.push(3, "0-3")
     game.mover, game.board      # 'second', Board.parse('0/3', ...)
     game.pop()
 
-A `Record` is the same as a text to keep; `game.record()` and `Game.of(record)` lead from one to the other.
+A `Record` is the same game as text, to be kept; `game.record()` and `Game.of(record)` convert between the two.
 """
 
 import random
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Game:
     """A game with its history. It begins with the start position of `rules`, or with the board `start`.
 
-    The side that moves first is called `first`, the other one `second`. A board may be a text, and so may a move.
+    The side that moves first is called `first`, the other one `second`. Boards and moves may be given as text.
     """
 
     def __init__(self, rules: Rules | None = None, start: Board | str | None = None) -> None:
@@ -53,12 +53,12 @@ class Game:
 
     @property
     def board(self) -> Board:
-        """The board now, as the side to move sees it."""
+        """The current board, as the side to move sees it."""
         return self._boards[-1]
 
     @property
     def boards(self) -> tuple[Board, ...]:
-        """The boards before each ply, and the one now; each as the side to move sees it."""
+        """The board before each ply, and the current one; each as the side to move sees it."""
         return tuple(self._boards)
 
     @property
@@ -83,23 +83,23 @@ class Game:
         return self.board.winner is not None
 
     def roll(self, die: random.Random) -> int:
-        """A roll for the side to move; with three tries for a 6 it is the last of them, the one that counts."""
+        """A roll for the side to move; with three tries for a 6, the last of them, which is the one that counts."""
         (roll,) = die.choices(ROLLS, self.board.roll_weights())
         return roll
 
     def legal_moves(self, roll: SupportsIndex) -> tuple[Move, ...]:
-        """The legal moves of the side to move, one pass if there is none; nothing in a finished game."""
+        """The legal moves of the side to move: a single pass if it has none, and nothing in a finished game."""
         return self.board.legal_moves(roll)
 
     def push(self, roll: SupportsIndex, move: Move | str) -> None:
-        """Play a move; IllegalMoveError if it is not legal, and then nothing has changed."""
+        """Play a move; if it is not legal, raise IllegalMoveError and change nothing."""
         ply = Ply(checked_roll(roll), as_move(move))
         self._boards.append(self.board.after(ply.move, ply.roll))
         self._movers.append(self._movers[-1] ^ (not rolls_again(ply.roll)))
         self._plies.append(ply)
 
     def pop(self) -> Ply:
-        """Take the last move back, and return it."""
+        """Take back the last move and return it."""
         if not self._plies:
             raise IllegalMoveError("there is no move to take back")
         self._boards.pop()
@@ -107,12 +107,12 @@ class Game:
         return self._plies.pop()
 
     def mirror(self) -> "Game":
-        """A new game, without history, from the board now with the sides exchanged."""
+        """A new game, without history, from the current board with the sides exchanged."""
         return Game(start=self.board.mirror())
 
     def play(self, first: "Player | str" = "random", second: "Player | str" = "random", *, seed: int = 0) -> None:
-        """Play to the end, with the players of these names (or others) and the rolls of this seed."""
-        from madn.match import play_game  # numpy and the kernels: a game without players does without them
+        """Play to the end, with these players (or the players of these names) and the rolls of this seed."""
+        from madn.match import play_game  # brings numpy and the kernels, which a game without players does not need
         from madn.players import find_player
 
         named = (find_player(player, self.rules) if isinstance(player, str) else player for player in (first, second))
@@ -134,7 +134,7 @@ class Game:
             return NotImplemented
         return (self.start, self._plies) == (other.start, other._plies)
 
-    __hash__ = None  # type: ignore[assignment]  # a game changes
+    __hash__ = None  # type: ignore[assignment]  # a game is mutable
 
     def __repr__(self) -> str:
         state = f"{self.winner} has won" if self.over else f"{self.mover} to move"

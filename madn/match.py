@@ -1,7 +1,7 @@
 """Simulated games between two players: compiled if both players are, in plain Python otherwise.
 
-Game g of a seed is the same game whoever computes it and on any number of threads: its die is a splitmix64 generator
-of its own, and a player that draws lots draws them from the same generator.
+Game g of a seed is the same game in either form and on any number of threads: it has a splitmix64 generator of its
+own, from which its rolls come and the lots that players draw.
 """
 
 from bisect import bisect_right
@@ -37,13 +37,13 @@ WORD = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
 MOST_GAMES = 10**9
 FEWEST_GAMES = 4  # for a standard error: two in each order
-SLICE = 20_000  # games between two looks at the clock and at Ctrl-C
-FINE_POSITIONS = 20_000_000  # up to this size values are tabulated as doubles, above in 32 bits where that is the same
-TABLE_BYTES = 2 << 30  # the largest table of values; above, the database is queried move by move
+SLICE = 20_000  # games between reports of progress, which are also when Ctrl-C takes effect
+FINE_POSITIONS = 20_000_000  # up to here values are tabulated as doubles, beyond in 32 bits if the moves are the same
+TABLE_BYTES = 2 << 30  # the largest table of values; beyond that, the database is queried move by move
 
 
 class Die:
-    """The random numbers of one game: those of `madn/_match.pyx`, in plain Python."""
+    """The random numbers of one game: those of `madn/_match.pxd`, in plain Python."""
 
     def __init__(self, seed: int, game: int) -> None:
         self.state = _mixed(seed + GOLDEN & WORD) ^ _mixed(game * GOLDEN + 1 & WORD)
@@ -78,7 +78,7 @@ def play_game(first: Player, second: Player, start: Board | str, seed: int = 0, 
 
 
 def compiled(player: Player, rules: Rules, start: Board | None = None) -> CompiledPlayer | None:
-    """The player for the kernels, or None if there is no compiled form of it; with `start`, for what it can lead to."""
+    """The compiled form of a player, or None if it has none; with `start`, for the boards that can follow it."""
     if isinstance(player, RulePlayer):
         numbers = list(FEATURES)
         coded = [
@@ -94,7 +94,7 @@ def compiled(player: Player, rules: Rules, start: Board | None = None) -> Compil
         values = _table(database, start)
     except NoValuesError:  # a database of best moves
         return None
-    return CompiledPlayer(Game(rules), values=values, tie=database.tie)  # whose start may be another
+    return CompiledPlayer(Game(rules), values=values, tie=database.tie)  # the database's start may differ
 
 
 def _database(player: Player | None, rules: Rules, start: Board | None) -> Database | None:
@@ -103,7 +103,7 @@ def _database(player: Player | None, rules: Rules, start: Board | None) -> Datab
 
 
 def table_bytes(player: Player | None, rules: Rules, start: Board | None) -> int:
-    """The memory that the values of a compiled `optimal` take; 0 for other players, and for too large a table."""
+    """The bytes that the values of a compiled `optimal` take; 0 for other players and where they would be too many."""
     database = _database(player, rules, start)
     if database is None:
         return 0
@@ -112,7 +112,7 @@ def table_bytes(player: Player | None, rules: Rules, start: Board | None) -> int
 
 
 def _ids(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
-    """The IDs that a board can lead to, or all, as (first, count)."""
+    """The IDs that a board can lead to, as (first, count); all IDs without a board."""
     if start is None:
         return [(0, rules.positions)]
     own, other = (mask >> rules.squares for mask in start.masks)
@@ -120,19 +120,19 @@ def _ids(rules: Rules, start: Board | None) -> list[tuple[int, int]]:
 
 
 def _table_type(database: Database) -> np.dtype[Any]:
-    """Doubles, or for a large game multiples of 2^-32 where they choose the same moves.
+    """Doubles, or for a large game multiples of 2^-32 if these choose the same moves.
 
-    A `fixed32` value is a multiple of 2^-29, and its tie is one such step. Multiples of 2^-32 hold it exactly except 1,
-    which becomes 1 - 2^-32: less than a step, so that no difference passes the tie either way. Values of 8 to 24 bits
-    have no tie and are at least 2^-24 apart: different ones stay different, in the same order. Doubles have no such
-    step, nor has a mixture of encodings.
+    A `fixed32` value is a multiple of 2^-29, and its tie is one such step. A multiple of 2^-32 represents it exactly,
+    except that 1 becomes 1 - 2^-32; that changes it by less than a step, so no difference crosses the tie in either
+    direction. Values of 8 to 24 bits have no tie and are at least 2^-24 apart, so different values stay different and
+    in the same order. Values stored as doubles have no such step, and neither has a mixture of encodings.
     """
     stepped = database.values == FIXED32.name or (database.values.startswith("bits") and "+" not in database.values)
     return np.dtype(np.uint32 if stepped and database.rules.positions > FINE_POSITIONS else np.float64)
 
 
 def _table(database: Database, start: Board | None) -> NDArray[Any]:
-    """The values of a database, by ID; 0, which takes no memory, where nobody can come to."""
+    """The values of a database, by ID; 0, which takes no memory, for positions that cannot follow the start."""
     values = np.zeros(database.rules.positions, _table_type(database))
     for first, count in _ids(database.rules, start):
         for begin in range(first, first + count, SLICE * 50):
@@ -145,7 +145,7 @@ def _table(database: Database, start: Board | None) -> NDArray[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """How often the player that moved first won, in how many games of how many plies altogether."""
+    """How many games the player that moved first won, of how many, and how many plies they took in all."""
 
     wins: int
     games: int
@@ -153,17 +153,17 @@ class Result:
 
     @property
     def first_wins(self) -> float:
-        """The fraction of the games that the first player won."""
+        """The fraction of games that the first player won."""
         return self.wins / self.games
 
     @property
     def standard_error(self) -> float:
-        """The standard error of `first_wins`; one more win and loss keep it above 0 where one side won all."""
+        """The standard error of `first_wins`; an extra win and loss keep it above 0 if one side won every game."""
         p = (self.wins + 1) / (self.games + 2)
         return sqrt(p * (1 - p) / self.games)
 
     def agrees(self, probability: float, games: int = 0, errors: float = 4.0) -> bool:
-        """Whether a probability (or a fraction of as many `games`) is within this many standard errors."""
+        """Whether a probability (or a fraction of that many `games`) is within this many standard errors."""
         own = self.standard_error
         both = sqrt(own**2 + own**2 * self.games / games) if games else own
         return abs(self.first_wins - probability) <= errors * both
@@ -178,7 +178,7 @@ def simulate(
     threads: int | None = None,
     progress: Callable[[float, str], None] = lambda fraction, text: None,
 ) -> Result:
-    """Play games from a board, `first` to move, and count."""
+    """Play games from a board, with `first` to move, and count the wins."""
     start = as_board(start)
     games, seed = checked_int("games", games, 1, MOST_GAMES, InvalidPlayerError), checked_seed(seed)
     if start.winner is not None:
@@ -206,11 +206,11 @@ def simulate(
     return Result(wins, games, plies)
 
 
-Ask = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int8]]  # of IDs and rolls: where best moves start
+Ask = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.int8]]  # from IDs and rolls to where best moves start
 
 
 def _asked_at_once(player: Player, start: Board) -> Ask | None:
-    """How a player that goes by values is asked about many decisions at once; None for other players."""
+    """A function that asks a player that goes by values about many decisions at once; None for other players."""
     if isinstance(player, EstimatePlayer):
         engine = checked_estimates(start.rules).engine
         return lambda ids, rolls: engine.best_moves(ids, rolls)[0]
@@ -224,7 +224,7 @@ def _asked_at_once(player: Player, start: Board) -> Ask | None:
 def _starts(
     asked: list[Ask | None], ids: NDArray[np.int64], rolls: NDArray[np.int64], sides: NDArray[np.int8]
 ) -> NDArray[np.int8]:
-    """Where the moves start that the players take at these decisions."""
+    """The squares from which the players move at these decisions."""
     starts = np.empty(len(ids), np.int8)
     for side, ask in enumerate(asked):
         at = np.flatnonzero(sides == side)
@@ -243,11 +243,11 @@ def regret(
     threads: int | None = None,
     progress: Callable[[float, str], None] = lambda fraction, text: None,
 ) -> Regret:
-    """What a player loses against `optimal`, decision by decision, from games that it begins in turn with `optimal`.
+    """What a player loses against `optimal`, decision by decision, in games where the two take turns moving first.
 
-    The player may be a function of board, roll and legal moves that returns one of these, or several to draw from. The
-    database must have values; without one it is that of two pieces that comes with the package. The same seed gives
-    the same result, on any number of threads.
+    The player may be a function of board, roll and legal moves that returns one of these moves, or several to draw
+    from. The database must have values; the default is the database for two pieces that comes with the package. The
+    same seed gives the same result, on any number of threads.
     """
     with nullcontext(database) if database is not None else open_database() as values:
         board = _start(start, values)
@@ -260,7 +260,7 @@ def regret(
 
 
 def _start(start: Board | str | None, database: Database[Any]) -> Board:
-    """The board that games begin from, with the rules of the database; where a game starts changes no value."""
+    """The board that games begin from, with the database's rules; `start_in_box` may differ, as it changes no value."""
     if start is None:
         return Board.start(database.rules)
     board = as_board(start, database.rules)
@@ -270,7 +270,7 @@ def _start(start: Board | str | None, database: Database[Any]) -> Board:
 
 
 def _valued(player: Player, start: Board) -> Valued | None:
-    """The values that a player goes by, to look many up at once; None if it has none."""
+    """The values that a player goes by, for looking up many at once; None if it has none."""
     if isinstance(player, EstimatePlayer):
         return Valued(checked_estimates(start.rules).win_many, 0.0)
     database = _database(player, start.rules, start)

@@ -1,8 +1,9 @@
-"""Parts of a game that are solved when somebody asks: how large they are, solving one, and the cache they are kept in.
+"""Parts of a game that are solved on demand: how large they are, solving one, and the cache they are kept in.
 
 A part is all that a pair of finish zones can lead to, finished games included. Whatever can come after one of its
-positions is in it, so a game that has come to a part stays there. In the cache a part is a database. It is the only one
-of its kind that nobody has to trust: if it is damaged, or not what its name says, it is removed and solved again.
+positions is also in it, so a game that has reached a part stays there. In the cache a part is stored as a database.
+Unlike other databases it need not be trusted: if it is damaged, or not what its name says, it is removed and solved
+again.
 """
 
 import os
@@ -39,16 +40,16 @@ from madn.solver.graph import Pair, components, later_zones
 from madn.solver.zones import Zones
 from madn.store.workplace import bytes_in, remove_database, remove_leftovers
 
-# The most positions of a part that is solved when somebody asks. One takes 0.2 µs of processor time (22.8 million took
-# 4.9 s, 2.8 million 0.43 s, 26,584 0.16 s), so this is five seconds of one processor, three of two. It is enough when
-# both sides have two of four pieces home, or one has three and the other one, and for the whole two-piece game.
+# The most positions of a part that is solved on demand. Each takes 0.2 µs of processor time (22.8 million took 4.9 s,
+# 2.8 million 0.43 s, 26,584 0.16 s), so this is five seconds on one processor, three on two. It is enough when both
+# sides have two of four pieces home, or one has three and the other one, and for the whole two-piece game.
 POSITIONS = 25_000_000
 TOLERANCE = 1e-15
-STORED_BYTES, CATALOGUE_BYTES = 6, 1 << 16  # of a position, about, and of a small part besides
-IN_MEMORY = 2 * POSITIONS  # positions of parts that could not be stored, 8 to 16 bytes each
-BLOCK_BYTES = 64 << 20  # decoded blocks of an open part that stay in memory
-OPEN = 8  # stored parts that are open at once
-REVISION = 1  # of the values: raise it when a solve of a new version of madn can give others
+STORED_BYTES, CATALOGUE_BYTES = 6, 1 << 16  # about: for each position, and for the catalogue of a small part
+IN_MEMORY = 2 * POSITIONS  # positions kept in memory because they could not be stored; they take 8 to 16 bytes each
+BLOCK_BYTES = 64 << 20  # bytes of decoded blocks that an open part keeps in memory
+OPEN = 8  # stored parts that are open at the same time
+REVISION = 1  # of the values: raise it when a new version of madn may compute different ones
 PATIENCE = 60.0  # seconds to wait for another process that is solving
 NAME = re.compile(rf"part-{REVISION}-([0-9]+)x([0-9]+)((?:-[a-z_]+)*)-([01]+)-([01]+)")
 OURS = re.compile(r"part-[0-9]+-[0-9]+x[0-9]+(?:-[a-z_]+)*-[01]+-[01]+")  # of any revision
@@ -58,11 +59,11 @@ DAMAGE = (CorruptBlockError, FormatVersionError, NoValuesError, RulesMismatchErr
 
 
 class Values(Protocol):
-    """Exact values, of a database or in memory."""
+    """Exact values, from a database or in memory."""
 
     @property
     def engine(self) -> Engine:
-        """What answers from them."""
+        """The engine that answers from them."""
 
     @property
     def error(self) -> float | None:
@@ -72,14 +73,14 @@ class Values(Protocol):
         """The winning probabilities of position IDs."""
 
     def close(self) -> None:
-        """Let them go."""
+        """Release them."""
 
 
 @dataclass(frozen=True)
 class Part:
     """A part of a game: its two finish zones, in ascending order, and how many positions it has.
 
-    How a game starts does not matter here: `rules` are those with a piece on the board.
+    How a game starts does not matter here: the `rules` never have `start_in_box`.
     """
 
     rules: Rules
@@ -88,7 +89,7 @@ class Part:
 
     @property
     def board(self) -> str:
-        """A board that leads to all of it and to nothing else: every piece that is not home is in the box."""
+        """A board that leads to all of the part and nothing else: every piece that is not home is in the box."""
         sides = [[q for q in range(self.rules.pieces) if zone >> q & 1] for zone in self.zones]
         return "/".join(",".join(str(self.rules.squares + q) for q in side) or "b" for side in sides)
 
@@ -100,7 +101,7 @@ class Part:
         return "-".join([f"part-{REVISION}", game, *self.rules.house_rules, *zones])
 
     def within(self, other: "Part") -> bool:
-        """Whether it is the other part, or a part of it."""
+        """Whether this is the other part or contained in it."""
         if self.rules != other.rules:
             return False
         reach = [later_zones(self.rules, zone) for zone in other.zones]
@@ -126,7 +127,7 @@ zones_of = lru_cache(8)(Zones)
 
 
 def _named(name: str) -> Part | None:
-    """The part of the name of a directory; None if it is not such a name."""
+    """The part that a directory is named after; None if it is not the name of a part."""
     found = NAME.fullmatch(name)
     if found is None:
         return None
@@ -143,9 +144,9 @@ def _named(name: str) -> Part | None:
 
 
 class InMemory:
-    """A part that is in memory only."""
+    """A solved part that is in memory only."""
 
-    policy = False  # a reader of the engine: it has values
+    policy = False  # for the engine, which reads from this: it has values
 
     def __init__(self, solution: Solution) -> None:
         self.game: Game = game_of(solution.rules)
@@ -164,36 +165,37 @@ class InMemory:
             self._solution.read(id, wins[at : at + 1])
         return wins
 
-    wins = win_many  # as readers call it
+    wins = win_many  # what readers call it
 
     def check_open(self) -> None:
-        """It is open as long as it is there."""
+        """Do nothing: it is always open."""
 
     def close(self) -> None:
         """Nothing to close."""
 
 
 class Parts:
-    """Solved parts: those in a directory, and those in memory that could not be stored. Threads may share it.
+    """Solved parts: those in a directory, and in memory those that could not be stored. Threads may share it.
 
-    The directory may grow to `most_bytes`; what was used longest ago goes first. Processes may share it: one solves and
-    stores at a time, and the others wait for it. `directory` None keeps nothing. Solving takes so many `threads`, or
-    all. `OPEN` stored parts are open at once, each with up to `block_bytes` of decoded blocks.
+    The directory may grow to `most_bytes`; the parts used longest ago are removed first. Processes may share it: one at
+    a time solves and stores, and the others wait for it. With `directory` None nothing is stored. A solve uses as many
+    threads as `threads` says, or all. Up to `OPEN` stored parts are open at the same time, each with up to
+    `block_bytes` of decoded blocks.
     """
 
     def __init__(
         self, directory: Path | None, most_bytes: int, threads: int | None = None, block_bytes: int = BLOCK_BYTES
     ) -> None:
         self.directory, self.most_bytes, self.threads, self.block_bytes = directory, most_bytes, threads, block_bytes
-        self.stores = directory is not None  # until that fails
-        self._open: dict[Part, Values] = {}  # those used last at the end
-        self._closed: set[Part] = set()  # stored ones that had to make room
-        self._changing = threading.Lock()  # these two
-        self._damaged: set[Part] = set()  # stored, and not to be opened again
+        self.stores = directory is not None  # False once storing has failed
+        self._open: dict[Part, Values] = {}  # the most recently used last
+        self._closed: set[Part] = set()  # stored parts that were closed to make room for others
+        self._changing = threading.Lock()  # held while `_open` or `_closed` changes
+        self._damaged: set[Part] = set()  # stored parts that must not be opened again
         self._solving = threading.Lock()
 
     def opened(self, part: Part) -> Values | None:
-        """The values of a part, if they are at hand; what had to make room is opened again."""
+        """The values of a part if it is open, or was closed to make room for others: then it is opened again."""
         with self._changing:
             found = part if part in self._open else next((one for one in self._open if part.within(one)), None)
             if found is not None:
@@ -204,13 +206,13 @@ class Parts:
             return None
         try:
             return self._from_directory(found)
-        except MadnError:  # it was removed meanwhile, or is damaged: whoever solves it replaces it
+        except MadnError:  # it was removed meanwhile, or is damaged: the next solve of it replaces it
             with self._changing:
                 self._closed.discard(found)
             return None
 
     def known(self, part: Part) -> Values | None:
-        """The values of a part, if they are at hand or in the directory."""
+        """The values of a part, if it is open or in the directory."""
         values = self.opened(part)
         if values is not None or self.directory is None:
             return values
@@ -219,32 +221,32 @@ class Parts:
                 try:
                     return self._from_directory(one)
                 except DAMAGE:
-                    continue  # whoever solves it replaces it
+                    continue  # the next solve of it replaces it
         return None
 
     def get(self, part: Part, progress: Progress) -> Values:
-        """The values of a part; solves it if they are not known.
+        """The values of a part, which is solved if they are not known.
 
         Raises `PlanError` or `ResourceError` if it cannot be solved here.
         """
         values = self.known(part)
         if values is not None:
             return values
-        with self._solving:  # one after the other: each has all processors
+        with self._solving:  # one at a time: each solve uses all processors
             values = self.known(part)
             return self._solve(part, progress) if values is None else values
 
     def renew(self, part: Part, damaged: Values, progress: Progress) -> Values:
-        """The values of a part whose stored ones turned out to be damaged: from elsewhere, or solved and stored again.
+        """New values for a part whose stored ones are damaged: from a larger stored part, or from solving it again.
 
-        They may come from a larger part that is stored and turns out to be damaged too.
+        A larger part may turn out to be damaged too; the caller then calls this again.
         """
         with self._solving:
             with self._changing:
                 wrong = {one for one, values in self._open.items() if values is damaged}
                 stored = _named(damaged.path.name) if isinstance(damaged, Database) else None
                 if stored is not None:
-                    wrong.add(stored)  # it may have had to make room meanwhile
+                    wrong.add(stored)  # it may have been closed meanwhile to make room for others
                 for one in wrong:
                     self._open.pop(one, None)
                 self._closed -= wrong
@@ -256,14 +258,17 @@ class Parts:
             return self._solve(part, progress, keep=True) if values is None else values
 
     def close(self) -> None:
-        """Close what is open."""
+        """Close all parts that are open."""
         with self._changing:
             self._closed.clear()
             while self._open:
                 self._open.popitem()[1].close()
 
     def _solve(self, part: Part, progress: Progress, keep: bool = False) -> Values:
-        """Solve and store; the values come from the directory unless it cannot be used or `keep` says so."""
+        """Solve and store a part; the values returned are the stored ones, or with `keep` those in memory.
+
+        If they cannot be stored, they stay in memory too.
+        """
         with self._directory(progress) as directory:
             if directory is not None and (values := self.known(part)) is not None:
                 return values  # another process has solved it meanwhile
@@ -276,7 +281,7 @@ class Parts:
             if directory is not None:
                 try:
                     self._check_room(part)
-                    remove_leftovers(directory, OURS)  # only this process writes here now
+                    remove_leftovers(directory, OURS)  # no other process is writing here now
                     remove_database(directory / part.name)  # it is damaged, or it would have been opened
                     job.store(solution, progress)
                     self._damaged.discard(part)
@@ -293,7 +298,7 @@ class Parts:
 
     @contextmanager
     def _directory(self, progress: Progress) -> Iterator[Path | None]:
-        """The directory, for this process alone; None if it cannot be written."""
+        """The directory, locked for this process; None if it cannot be written."""
         if self.directory is None or not self.stores:
             yield None
             return
@@ -323,14 +328,14 @@ class Parts:
             time.sleep(0.05)
 
     def _warn(self, error: Exception) -> None:
-        """Say once that nothing is stored, and why."""
+        """Stop storing parts, with a warning that says why."""
         self.stores = False
         reason = getattr(error, "strerror", None) or str(error)
-        text = f"{self.directory}: solved parts are not kept: {reason}; MADN_CACHE names another directory"
+        text = f"{self.directory}: solved parts are not kept: {reason}; set MADN_CACHE to use another directory"
         warnings.warn(text, MadnWarning, stacklevel=2)
 
     def _stored(self) -> Iterator[Part]:
-        """The parts in the directory, going by their names."""
+        """The parts in the directory, judging by their names."""
         with suppress(OSError):
             for name in os.listdir(self.directory):
                 part = _named(name)
@@ -343,7 +348,7 @@ class Parts:
         return self.directory / part.name
 
     def _from_directory(self, part: Part) -> Database:
-        """Open a stored part; raises what is wrong with it."""
+        """Open a stored part, or raise the error that says what is wrong with it."""
         path = self._path(part)
         database = open_database(path, values=True, cache_bytes=self.block_bytes)
         try:
@@ -355,24 +360,24 @@ class Parts:
             database.close()
             raise
         with suppress(OSError):
-            os.utime(path)  # used now
+            os.utime(path)  # so that it counts as recently used
         self._keep(part, database)
         return database
 
     def _remove(self, name: str) -> None:
-        """Remove a stored part, if it is one; whoever reads it goes on reading."""
+        """Remove a stored part, if it is one; whoever has it open can go on reading."""
         if self.directory is not None:
             with suppress(OSError, MadnError):
                 remove_database(self.directory / name)
 
     def _check_room(self, part: Part) -> None:
-        """Raise `PlanError` if a part alone is larger than the directory may be."""
+        """Raise `PlanError` if a part by itself is larger than the directory may be."""
         needed = STORED_BYTES * part.positions + CATALOGUE_BYTES
         if needed > self.most_bytes:
-            raise PlanError(f"{needed:,} bytes are needed, MADN_CACHE_SIZE allows {self.most_bytes:,}")
+            raise PlanError(f"{needed:,} bytes are needed, but MADN_CACHE_SIZE allows {self.most_bytes:,}")
 
     def _evict(self, newest: Part) -> None:
-        """Remove what the newest part has in it, what other versions left, and then what was used longest ago."""
+        """Remove the parts that the newest one contains, those of other revisions, then those used longest ago."""
         directory = self._path(newest).parent
         found = []
         for name in os.listdir(directory):
@@ -383,14 +388,15 @@ class Parts:
                 else:
                     found.append((os.stat(directory / name).st_mtime, name))
         room = self.most_bytes - bytes_in(directory / newest.name)
-        for _, name in sorted(found, reverse=True):  # the one used last first
+        for _, name in sorted(found, reverse=True):  # the most recently used first
             room -= bytes_in(directory / name)
             if room < 0:
                 self._remove(name)
 
     def _keep(self, part: Part, values: Values) -> None:
-        """Have a part at hand. What was used longest ago goes until there are few enough, and is closed once nobody
-        reads it any more.
+        """Keep a part open, and drop those used longest ago while there are too many.
+
+        A dropped part is closed once nobody reads it any more.
         """
         with self._changing:
             self._open[part] = values

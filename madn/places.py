@@ -1,8 +1,8 @@
-"""Where a user's things are: the databases to look for, and the cache of solved parts. Nothing is created here.
+"""Where a user's files are: databases that can be found, and the cache of solved parts. Nothing is created here.
 
 | what | variable | otherwise |
 |---|---|---|
-| databases | `MADN_DATABASES`, directories separated as in `PATH`, looked at first | the user's data directory |
+| databases | `MADN_DATABASES`, directories separated as in `PATH`, searched first | the user's data directory |
 | cache | `MADN_CACHE`, a directory | the user's cache directory |
 | its size | `MADN_CACHE_SIZE`, such as 500M | 1 GiB |
 """
@@ -17,8 +17,9 @@ from madn.errors import InvalidNumberError, MadnWarning
 from madn.ranges import parse_size
 
 DATABASES, CACHE, CACHE_SIZE = "MADN_DATABASES", "MADN_CACHE", "MADN_CACHE_SIZE"
-CACHE_BYTES = 1 << 30  # all that is ever solved of four pieces, 81 million positions in four parts, takes half of it
-# By platform, Linux for all others: the variable that names a directory, the one at home without it, and ours in it.
+CACHE_BYTES = 1 << 30  # the four-piece game never needs more than half: 81 million positions in four parts
+# By platform (others are like Linux): a variable that names the directory, its default below the home directory, and
+# the name of ours in it.
 DATA_HOME = {
     "darwin": ("", "Library/Application Support", "madn"),
     "win32": ("LOCALAPPDATA", "AppData/Local", "madn/databases"),
@@ -32,12 +33,12 @@ CACHE_HOME = {
 
 
 def data_directory() -> Path | None:
-    """Where databases of this user are looked for; None if the user has no home."""
+    """Where this user's databases are looked for; None if the user has no home directory."""
     return _own(DATA_HOME)
 
 
 def cache_directory() -> Path | None:
-    """Where solved parts are kept; None if the user has no home and `MADN_CACHE` does not say."""
+    """Where solved parts are kept; None if `MADN_CACHE` is not set and the user has no home directory."""
     given = os.environ.get(CACHE)
     return Path(given) if given else _own(CACHE_HOME)
 
@@ -54,9 +55,9 @@ def cache_bytes() -> int:
 
 
 def database_directories() -> Iterator[Path]:
-    """Directories that look like databases: those that are named, and those right below the ones that are named.
+    """Directories that look like databases: the places searched themselves, or directories directly inside them.
 
-    A directory of `MADN_DATABASES` that is not there is a warning; the user's data directory need not be there.
+    A directory in `MADN_DATABASES` that cannot be listed causes a warning; the user's data directory need not exist.
     """
     named = [Path(part) for part in os.environ.get(DATABASES, "").split(os.pathsep) if part]
     home = data_directory()
@@ -78,7 +79,7 @@ def _is_database(path: Path) -> bool:
 def _own(homes: dict[str, tuple[str, str, str]]) -> Path | None:
     variable, below, name = homes.get(sys.platform, homes["linux"])
     given = os.environ.get(variable, "") if variable else ""
-    if os.path.isabs(given):  # the XDG specification: a relative one is to be ignored
+    if os.path.isabs(given):  # the XDG specification says to ignore a relative path
         return Path(given, name)
     try:
         return Path.home() / below / name

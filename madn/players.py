@@ -1,10 +1,10 @@
-"""Who chooses the moves: one small interface, the players that come with the package, and players of your own.
+"""Who chooses the moves: a small interface, the players that come with the package, and players of your own.
 
     PLAYERS["fpoc"].choose(board, roll)      # a Move
 
-A player is an object with `name`, `description` and `choices(board, roll)`: the moves it plays, each with the same
-probability. Most players are lists of rules, in Python or in a text file (`read_player`); a function will do too
-(`FunctionPlayer`).
+A player is an object with `name`, `description` and `choices(board, roll)`, which returns the moves it may play, each
+with the same probability. Most players are lists of rules, in Python or in a text file (`read_player`); a plain
+function will do too (`FunctionPlayer`).
 """
 
 import random
@@ -36,15 +36,15 @@ class Player(ABC):
 
     @abstractmethod
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
-        """The moves that the player may choose, by ascending start; it takes each with the same probability."""
+        """The moves that the player may choose, by ascending start; each is equally likely."""
 
     @property
     def text_rules(self) -> Rules:
-        """The rules of a board that is given as text: those of the standard game."""
+        """The rules assumed for a board given as text: those of the standard game."""
         return STANDARD
 
     def choose(self, board: Board | str, roll: SupportsIndex, die: random.Random | None = None) -> Move:
-        """The move for a roll; a player that draws lots does it with `die`."""
+        """The move for a roll; a player that draws lots uses `die`."""
         moves = self.choices(as_board(board, self.text_rules), checked_roll(roll))
         return moves[0] if len(moves) == 1 else (die or _SOURCE).choice(moves)
 
@@ -66,12 +66,12 @@ def legal_moves(board: Board, roll: int) -> tuple[Move, ...]:
 def checked_choices(
     name: str, returned: Move | str | Iterable[Move | str], board: Board, roll: int
 ) -> tuple[Move, ...]:
-    """The moves that a player returned, by ascending start; InvalidPlayerError unless all are legal, and some are."""
+    """The moves that a player returned, by ascending start; InvalidPlayerError if there is none or one is illegal."""
     moves = legal_moves(board, roll)
     try:
         chosen = set(map(as_move, [returned] if isinstance(returned, Move | str) else returned))
         wrong = ", ".join(map(str, chosen - set(moves))) if chosen else "nothing"
-    except (TypeError, IllegalMoveError):  # not moves, or a text that is none
+    except (TypeError, IllegalMoveError):  # not moves, or text that does not name a move
         wrong = shown(returned)
     if wrong:
         legal = ", ".join(map(str, moves))
@@ -83,8 +83,8 @@ def checked_choices(
 class Rule:
     """Keep the moves with the largest value of a feature, or with `avoid` those with the smallest.
 
-    A rule with `points` gives so many for every unit of the feature. Those that follow each other are added up, and the
-    moves with the most points are kept.
+    A rule with `points` gives that many for each unit of the feature. The points of consecutive rules are added up, and
+    the moves with the most points are kept.
     """
 
     feature: str
@@ -100,12 +100,12 @@ class Rule:
 
     @property
     def weight(self) -> int:
-        """What a unit of the feature adds to a move."""
+        """What each unit of the feature adds to a move."""
         return self.points or (-1 if self.avoid else 1)
 
 
 def points(rules: Iterable[Rule], board: Board, move: Move) -> int:
-    """What a move is worth by these rules, added up."""
+    """The sum of what these rules give a move."""
     return sum(rule.weight * FEATURES[rule.feature].of(board, move) for rule in rules)
 
 
@@ -113,7 +113,7 @@ def points(rules: Iterable[Rule], board: Board, move: Move) -> int:
 class RulePlayer(Player):
     """Goes through its rules in order; each keeps the best of the moves that are left.
 
-    What is left at the end is decided by lot (`draws`), or else the piece furthest along moves.
+    If several moves are left at the end, one is drawn by lot (`draws`), or else the piece furthest along moves.
     """
 
     name: str
@@ -133,7 +133,7 @@ class RulePlayer(Player):
 
     @property
     def steps(self) -> list[tuple[Rule, ...]]:
-        """What is compared one after the other: each rule by itself, or rules with points that follow each other."""
+        """The comparisons, in order: each rule by itself, but consecutive rules with points together."""
         steps: list[tuple[Rule, ...]] = []
         for rule in self.rules:
             if rule.points and steps and steps[-1][-1].points:
@@ -149,7 +149,7 @@ class RulePlayer(Player):
 
 
 class FunctionPlayer(Player):
-    """A player whose moves a function returns, from board, roll and legal moves: one move, or several to draw from."""
+    """A player that asks a function of board, roll and legal moves, which returns one move or several to draw from."""
 
     def __init__(self, name: str, description: str, function: Choose) -> None:
         self.name, self.description, self.function = name, description, function
@@ -163,16 +163,16 @@ class FunctionPlayer(Player):
 
 
 class OptimalPlayer(Player):
-    """Plays the best move that a database or an advisor knows; without one, that of an `Advisor` for the game.
+    """Plays the best move known to a database or an advisor; without either, to an `Advisor` for the game.
 
-    So it is optimal in a game that has a database, or is small enough to be solved now. In others it plays endgames
-    exactly, and before them by estimates: `plays` says so.
+    So it is optimal in a game that has a database or is small enough to be solved on the spot. In other games it plays
+    endgames exactly and goes by estimates before them; `plays` says so.
     """
 
     name = "optimal"
     description = (
-        "Knows the chance to win after every move and takes the best move; where no database knows it, an estimate "
-        "takes its place until the endgame."
+        "Knows the chance of winning after every move and takes the best move; where no database knows it, an "
+        "estimate takes its place until the endgame."
     )
 
     def __init__(self, source: Database | Advisor | None = None) -> None:
@@ -181,11 +181,11 @@ class OptimalPlayer(Player):
 
     @property
     def text_rules(self) -> Rules:
-        """The rules of a board that is given as text: those of the source, or of the standard game."""
+        """The rules assumed for a board given as text: those of the source, or of the standard game."""
         return STANDARD if self.source is None else self.source.rules
 
     def source_for(self, rules: Rules) -> Database | Advisor:
-        """What is asked about a game with these rules."""
+        """The database or advisor to ask about a game with these rules."""
         if self.source is not None:
             return self.source
         if rules not in self._advisors:
@@ -193,14 +193,14 @@ class OptimalPlayer(Player):
         return self._advisors[rules]
 
     def database_for(self, start: Board) -> Database | None:
-        """The database that has a board and all that can come after it; None if the player has none."""
+        """The database that has a board and everything that can follow it; None if the player has none."""
         source = self.source_for(start.rules)
         if isinstance(source, Advisor):
             return source.whole(start)
         return source if source.rules == start.rules else None
 
     def plays(self, start: Board) -> str | None:
-        """What it plays instead of the best moves, for a person; None if it plays those.
+        """A sentence for the user about what it plays instead of the best moves; None if it plays those.
 
         `NoAnswerError` if it cannot play at all.
         """
@@ -215,7 +215,7 @@ class OptimalPlayer(Player):
         )
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
-        """The best move; between equal ones that of the piece furthest along."""
+        """The best move; of several equal ones, that of the piece furthest along."""
         source = self.source_for(board.rules)
         board = as_board(board, source.rules, "player optimal plays")
         return (source.best_move(board, roll),)
@@ -225,10 +225,10 @@ class EstimatePlayer(Player):
     """Plays the move after which the estimator gives it the best chance; needs no database."""
 
     name = "estimate"
-    description = "Estimates the chance to win after every move and takes the move that looks best."
+    description = "Estimates the chance of winning after every move and takes the move that looks best."
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
-        """The move that looks best; between equal ones that of the piece furthest along."""
+        """The move that looks best; of several equal ones, that of the piece furthest along."""
         moves = legal_moves(board, roll)
         if len(moves) == 1:
             return moves
@@ -248,7 +248,7 @@ PLAYERS: dict[str, Player] = {
     for player in (
         OptimalPlayer(),
         EstimatePlayer(),
-        RulePlayer("random", "Picks any legal move, each as likely as the others.", (), draws=True),
+        RulePlayer("random", "Picks any legal move, each with the same probability.", (), draws=True),
         RulePlayer(
             "fpoc",
             "Captures if it can, and otherwise moves the piece that is furthest along.",
@@ -308,8 +308,8 @@ PLAYERS: dict[str, Player] = {
 def parse_player(text: str, source: str = "rules") -> RulePlayer:
     """Read a player from the text of a rule file; InvalidPlayerError names the line (`source`) and the reason.
 
-    A line is empty, a comment (`# ...`), `name: WORD`, `description: SENTENCE`, or a rule: `prefer FEATURE`,
-    `avoid FEATURE`, points (`+5 FEATURE`, `-2 FEATURE`), or `random` as the last one.
+    Each line is empty, a comment (`# ...`), `name: WORD`, `description: SENTENCE`, or a rule: `prefer FEATURE`,
+    `avoid FEATURE`, points (`+5 FEATURE`, `-2 FEATURE`), or, as the last one, `random`.
     """
     heads = {"name": "", "description": ""}
     rules: list[Rule] = []
@@ -362,9 +362,9 @@ def read_player(path: str | Path) -> RulePlayer:
 
 
 def find_player(name: str, rules: Rules, source: Database | Advisor | None = None) -> Player:
-    """The player of a name, or of a rule file whose path has a '.' or a '/' in it, for a game with these rules.
+    """The player with a name, or of a rule file whose path has a '.' or a '/' in it, for a game with these rules.
 
-    `optimal` asks `source`, which must have these rules; without one whoever knows.
+    `optimal` asks `source`, which must have these rules; without one, whatever knows the game.
     """
     if "/" in name or "\\" in name or "." in name:
         return read_player(name)
@@ -377,6 +377,6 @@ def find_player(name: str, rules: Rules, source: Database | Advisor | None = Non
         checked_estimates(rules)
     if isinstance(player, OptimalPlayer) and source is not None:
         if source.rules != rules:
-            raise RulesMismatchError(f"player optimal is to play {rules}, and its database holds {source.rules}")
+            raise RulesMismatchError(f"player optimal is to play {rules}, but its database holds {source.rules}")
         player = OptimalPlayer(source)
     return player

@@ -1,4 +1,4 @@
-"""Checking proved bounds: every position, or some, in whole numbers, from what is stored. `_checker` does it."""
+"""Checking the proved bounds of all positions, or of some, in whole numbers, as they are stored, with `_checker`."""
 
 import os
 import re
@@ -24,7 +24,7 @@ from madn.store.records import BlockTable
 from madn.store.verify import wanted_ids
 
 Progress = Callable[[float, str], None]
-LISTED = 20  # boards of failures
+LISTED = 20  # how many boards of failures are reported
 NONE = np.zeros(0, np.int64)
 LOADING = 0.2  # of the work, for the estimate of progress only
 
@@ -34,9 +34,9 @@ class ProofReport:
     """What a check of proved bounds found.
 
     `failures` counts positions whose bounds do not follow from those of their successors; `failed` has the first of
-    them. `width` is the largest difference of an upper and a lower bound. `decisions` are rolls with a choice, and of
-    `proved_best` the best move is proved. `unending` counts positions from which the game need not end; it is None
-    unless all positions of a game were checked.
+    them. `width` is the largest difference between an upper and a lower bound. `decisions` counts rolls with a choice,
+    `proved_best` those of them whose best move is proved. `unending` counts positions from which the game need not end;
+    it is None unless all positions of a game were checked.
     """
 
     positions: int = 0
@@ -69,7 +69,8 @@ def check_proof(
 ) -> ProofReport:
     """Check the proved bounds of all positions of a database, of `sample` random ones, or of one component.
 
-    A component is a pair of finish zones, such as `.oo/o..` with `o` for a piece. `NoBoundsError` without bounds.
+    A component is a pair of finish zones, such as `.oo/o..` with `o` for a piece. Raises `NoBoundsError` if the
+    database has no bounds.
     """
     seed = checked_seed(seed)
     sample = None if sample is None else checked_int("sample", sample, 1, 10**9)
@@ -117,7 +118,7 @@ def _add(report: ProofReport, count: int, found: tuple[Any, ...], reader: BlockR
 def all_bounds(
     reader: BlockReader, table: BlockTable, tell: Progress
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """All bounds that are stored, from 0 to `reader.steps`, and the IDs they belong to: none if it is a whole game."""
+    """All stored bounds, from 0 to `reader.steps`, and the IDs they belong to; no IDs if they are of a whole game."""
     kind, stored = np.int32 if reader.steps < 1 << 31 else np.int64, int(table.count.sum())
     whole = stored == reader.catalogue.rules.positions
     size = 2 * np.dtype(kind).itemsize + (0 if whole else NONE.itemsize)

@@ -1,4 +1,4 @@
-"""The record of a game: a plain text with the rules, the players, every roll and move, and comments.
+"""The record of a game: plain text with the rules, the players, every roll and move, and comments.
 
     madn game
     pieces: 2
@@ -13,9 +13,9 @@
     2 second 6 0-6
     3 second 1 6-7
 
-Every field of `Rules` can be a line; one that is missing has its default, which for house rules is off.
-`parse_record(text)` and `str(record)` are exact inverses. A `Record` never changes; `record.played(roll, move)` is the
-record with one move more.
+Every field of `Rules` may have a line; a field without one has its default, which for house rules is off.
+`parse_record(text)` and `str(record)` are exact inverses. A `Record` never changes; `record.played(roll, move)` is a
+new record with one more move.
 """
 
 import re
@@ -75,15 +75,15 @@ class Record:
         object.__setattr__(self, "start", as_board(self.start))
         for name in (self.first, self.second):
             if not name or name != name.strip() or not _one_line(name):
-                raise InvalidRecordError(f"a player has a name of one line without spaces around it, not {name!r}")
+                raise InvalidRecordError(f"a player's name must be one line without spaces around it, not {name!r}")
         for comments in (self.comments, *(ply.comments for ply in self.plies)):
             if not all(map(_one_line, comments)):
-                raise InvalidRecordError("a comment is a tuple of single lines")
+                raise InvalidRecordError("comments must be a tuple of single lines")
         _ = self.boards
 
     @cached_property
     def boards(self) -> tuple[Board, ...]:
-        """The boards before each ply, and the last one after all of them; each as the side to move sees it."""
+        """The board before each ply, and the one after the last; each as the side to move sees it."""
         boards = [self.start]
         for number, ply in enumerate(self.plies, 1):
             try:
@@ -94,7 +94,7 @@ class Record:
 
     @cached_property
     def movers(self) -> tuple[Literal["first", "second"], ...]:
-        """Who makes each ply, and at the end whose turn it is then: after a 6 the same side again."""
+        """Who makes each ply, and at the end whose turn it is next; after a 6 it is the same side again."""
         turn = 0
         movers: list[Literal["first", "second"]] = [NAMES[0]]
         for ply in self.plies:
@@ -109,7 +109,7 @@ class Record:
 
     @property
     def board(self) -> Board:
-        """The board now, as the side to move sees it."""
+        """The current board, as the side to move sees it."""
         return self.boards[-1]
 
     @property
@@ -131,7 +131,7 @@ class Record:
         return f"{self.winner} wins" if self.winner else RESULTS[2]
 
     def played(self, roll: int, move: Move | str, *comments: str) -> "Record":
-        """The record with one move more."""
+        """The record with one more move."""
         return replace(self, plies=(*self.plies, Ply(roll, as_move(move), comments)))
 
     def undone(self) -> "Record":
@@ -149,7 +149,7 @@ class Record:
 
 
 def _rule_heads(rules: Rules) -> dict[str, str]:
-    """The rules as lines: pieces and squares, and what differs from its default."""
+    """The rules as heads: pieces, squares and every field that differs from its default."""
     heads = {}
     for field in fields(rules):
         value = getattr(rules, field.name)
@@ -169,14 +169,15 @@ def _comment(line: str) -> str:
 def parse_record(text: str, source: str = "record") -> Record:
     """Read a record; InvalidRecordError says which line of `source` is wrong, and for a move what was legal.
 
-    FormatVersionError: a line with a switch or a number that is no field of `Rules` is a rule of a newer version.
+    A line with a switch or a number that is not a field of `Rules` must be a rule of a newer version and raises
+    FormatVersionError.
 
-    More white space than `str(record)` writes, empty lines, and a comment at the end of a move's line are accepted.
+    Extra white space, empty lines, and a comment at the end of a move's line are accepted.
     """
     heads: dict[str, str] = {}
-    where = {"": 0}  # the lines of the heads, and of what is read now
+    where = {"": 0}  # the line number of each head, and under "" that of the line being read
     names = (*(field.name for field in fields(Rules)), *NEEDED[2:])
-    comments: list[list[str]] = [[]]  # above the moves, then below each
+    comments: list[list[str]] = [[]]  # those above the moves, then those below each move
 
     def wrong(reason: object, head: str = "") -> InvalidRecordError:
         return InvalidRecordError(f"{source}, line {where[head]}: {reason}")
@@ -232,7 +233,7 @@ def parse_record(text: str, source: str = "record") -> Record:
 
 
 def _headed(heads: dict[str, str], wrong: Callable[[object, str], InvalidRecordError]) -> Record:
-    """The record that the heads describe, without moves; `wrong` says what is wrong with a head."""
+    """The record that the heads describe, without moves; `wrong` makes the error for a head."""
     chosen: dict[str, Any] = {}
     for field in fields(Rules):
         text = heads.get(field.name)
@@ -263,7 +264,7 @@ def _headed(heads: dict[str, str], wrong: Callable[[object, str], InvalidRecordE
 
 
 def _ply(text: str, number: int, board: Board, mover: str, wrong: Callable[[str], InvalidRecordError]) -> Ply:
-    """Read the line of a move and check it against the board."""
+    """Read the line of a move and check the move against the board."""
     parts = PLY.fullmatch(text)
     if parts is None:
         raise wrong(f"{text[:40]!r} is not a move; write NUMBER first|second ROLL MOVE, like '{number} {mover} 3 0-3'")
@@ -286,13 +287,13 @@ def _ply(text: str, number: int, board: Board, mover: str, wrong: Callable[[str]
 
 
 def read_text(path: str | Path, error: type[MadnError]) -> str:
-    """The text of a file, line ends as they are; raises this error if it cannot be read."""
+    """The text of a file with its line ends as they are; raises `error` if it cannot be read."""
     try:
         return Path(path).read_bytes().decode("utf-8")
     except OSError as reason:
         raise error(f"{path}: {reason.strerror}") from None
     except UnicodeDecodeError:
-        raise error(f"{path}: not a text in UTF-8") from None
+        raise error(f"{path}: not UTF-8 text") from None
 
 
 def read_record(path: str | Path) -> Record:

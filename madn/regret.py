@@ -1,11 +1,11 @@
 """Regret: what a player loses against the best moves, decision by decision, from games and exact values.
 
-Half minus a player's mean winning rate against `optimal`, over both orders, is what its decisions lose on average in
-games against `optimal`: at each of them the value of the best move less that of the move it takes. A game's sum of
-these varies far less than its result, so that few games are enough, and it says where the points are lost.
+One half minus a player's winning rate against `optimal`, averaged over both orders, is what its decisions lose on
+average in games against `optimal`: each of them loses the value of the best move less that of the move taken. The sum
+over a game varies far less than its result, so few games are enough, and it shows where the points are lost.
 
-All games of a batch go on together (`madn/_regret.pyx`): the values that their next decisions need are looked up at
-once, block by block. Sums are whole numbers, so that the size of a batch changes nothing.
+All games of a batch advance together (`madn/_regret.pyx`): the values that their next decisions need are looked up all
+at once, block by block. Sums are whole numbers, so the size of a batch does not affect the result.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,16 +24,16 @@ from madn.errors import InvalidPlayerError
 from madn.machine import available_memory
 from madn.players import Player, RulePlayer, checked_choices
 
-BATCH = 1 << 16  # games at once: the more, the fewer blocks a game costs; some 50 MB
-PARALLEL = 1 << 10  # games that are worth starting threads for
-TABLE_BYTES = 2 << 30  # values are held in memory up to this size, and up to half of what is available
-NO_RULE = {True: "random", False: "furthest along"}  # what decides if no rule does: whether the player draws lots
+BATCH = 1 << 16  # games at once: the more there are, the fewer blocks are read per game; about 50 MB
+PARALLEL = 1 << 10  # games that make starting threads worthwhile
+TABLE_BYTES = 2 << 30  # values are kept in memory up to this size, and up to half of the available memory
+NO_RULE = {True: "random", False: "furthest along"}  # what decides if no rule does, by whether the player draws lots
 Progress = Callable[[float, str], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Winning probability lost in a game, its standard error, and how many decisions of all games it is about."""
+    """Winning probability lost per game, its standard error, and how many decisions of all games it covers."""
 
     loss: float
     standard_error: float
@@ -43,10 +43,11 @@ class Loss:
 
 @dataclass(frozen=True, slots=True)
 class Regret:
-    """What a player loses against `optimal`: in all, moving first or second, by phase and by the rule that decided.
+    """What a player loses against `optimal`: in total, moving first or second, by phase and by the rule that decided.
 
-    `win` is the value of the board for who moves first. The phase of a decision is the number of pieces home, of both
-    sides together: `by_phase[0]` is before anybody has one home. `by_rule` is empty for players without rules.
+    `win` is the value of the board for the side that moves first. The phase of a decision is the number of pieces home,
+    of both sides together: `by_phase[0]` is before either side has one home. `by_rule` is empty for players without
+    rules.
     """
 
     player: str
@@ -64,7 +65,7 @@ class Regret:
 
     @property
     def loss(self) -> float:
-        """The winning probability lost against `optimal`, mean of both orders."""
+        """The winning probability lost against `optimal`, the mean of both orders."""
         return self.total.loss
 
     @property
@@ -79,18 +80,18 @@ class Regret:
 
     @property
     def first_wins(self) -> float:
-        """How often the player wins against `optimal` when it moves first; the error is that of `moving_first`."""
+        """How often the player wins against `optimal` moving first; its standard error is that of `moving_first`."""
         return self.win - self.moving_first.loss
 
     @property
     def second_wins(self) -> float:
-        """How often the player wins against `optimal` when it moves second; the error is that of `moving_second`."""
+        """How often the player wins against `optimal` moving second; its standard error is that of `moving_second`."""
         return 1 - self.win - self.moving_second.loss
 
 
 @dataclass(frozen=True, slots=True)
 class Valued:
-    """How a player that takes the best move by values of its own knows them: of many position IDs at once."""
+    """The values of a player that takes the best move by values of its own, for many position IDs at once."""
 
     wins: Callable[[NDArray[np.int64]], NDArray[np.float64]]
     tie: float
@@ -128,7 +129,7 @@ def _added(sums: list[int], more: Iterable[int]) -> list[int]:
 
 
 def _loss(column: int, *orders: _Sums) -> Loss:
-    """The mean over orders."""
+    """The mean of these orders."""
     decisions, lost = sum(one.decisions[column] for one in orders), sum(one.lost[column] for one in orders)
     return Loss(
         sum(one.mean(column) for one in orders) / len(orders),
@@ -148,9 +149,9 @@ def measure(
     threads: int,
     progress: Progress,
 ) -> Regret:
-    """Play so many games, at least four, and say what they lose.
+    """Play this many games, at least four, and measure what the player loses.
 
-    `way` is the player compiled, or the values that it plays by; without one it is asked move by move.
+    `way` is the compiled player or the values that it plays by; without it the player is asked move by move.
     """
     fast = way if isinstance(way, CompiledPlayer) else None
     room = available_memory()
@@ -192,7 +193,7 @@ def measure(
 
 
 def rule_names(player: RulePlayer) -> dict[int, str]:
-    """What can decide, by the number of the rule: rules with points decide together, as the last of them."""
+    """What can decide, by the number of the rule; rules with points decide together, under the number of the last."""
     names, number = {}, -1
     for step in player.steps:
         number += len(step)

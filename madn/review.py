@@ -1,12 +1,13 @@
-"""What a game was worth: for each move the best one and the cost of the choice, for each roll its luck.
+"""Review of a game: the luck of each roll, and for each move what it cost compared with the best one.
 
-All numbers are winning probabilities of the mover in a game where both sides go on with their best moves. The luck of a
-roll is what it changed (against the average over the six rolls), the cost of a move is what the best move would have
-been worth more. From the start to the end of a game they add up:
+All numbers are winning probabilities of the mover, provided that both sides play their best moves from then on. The
+luck of a roll is what it changed (compared with the average over the six rolls), the cost of a move is how much more
+the best move would have been worth. From the start to the end of a game they add up:
 
     result = start + luck of first - cost of first - luck of second + cost of second
 
-Without a database of the game some numbers are estimates, which do not quite add up; a ply is `exact` if its are not.
+Without a database of the game some numbers are estimates, which do not quite add up; a ply is `exact` if none of its
+numbers is an estimate.
 """
 
 from dataclasses import dataclass
@@ -42,7 +43,7 @@ class MoveReview:
 
 @dataclass(frozen=True, slots=True)
 class SideReview:
-    """The sums of one side: all luck, all cost, how many choices it had, and how many of them cost something."""
+    """The totals of one side: luck, cost, how many choices it had, and how many of them cost something."""
 
     name: str
     luck: float
@@ -63,7 +64,7 @@ class GameReview:
     second: SideReview
 
 
-SMALLEST_COST = 1e-6  # differences below this are not called errors: values have a residual
+SMALLEST_COST = 1e-6  # smaller differences do not count as errors: values have a residual
 
 
 def analyse_game(record: Record, database: Database | Advisor) -> GameReview:

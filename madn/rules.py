@@ -1,4 +1,4 @@
-"""What the game is: how many pieces and squares, and what a turn is."""
+"""The rules of the game: how many pieces and squares there are, and what a turn is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
@@ -12,24 +12,25 @@ MIN_SQUARES, MAX_SQUARES = 8, 40
 MIN_PIECES, MAX_PIECES = 1, 6
 DIE = 6
 ROLLS = range(1, DIE + 1)
-TRIES = 3  # rolls of a side that can only wait for a 6, with `three_rolls`
+TRIES = 3  # with `three_rolls`: rolls of a side that has a move only for a 6
 
 
 def rolls_again(roll: int) -> bool:
     """Whether the side that rolled this number rolls again; otherwise it is the other side's turn.
 
-    That holds for a lost roll too: a roll without a legal move leaves the board as it is.
+    This also applies to a lost roll, which leaves the board as it is.
     """
     return roll == DIE
 
 
 class Turn(NamedTuple):
-    """A turn as an equation for V, the chance of the side that is about to roll:
+    """A turn as an equation for V, the winning probability of the side that is about to roll:
 
         total * V = unit * (sum over the rolls with a move of the best one) + wait * V' + again * V
 
-    Of `total` turns each roll with a move comes up `unit` times, `wait` end without a move and pass the die to the
-    other side (V' is the mover's chance then), and `again` end without a move but the same side rolls again.
+    Out of `total` turns, each roll with a move comes up `unit` times, `wait` turns end without a move and pass the die
+    to the other side (V' is then the mover's winning probability), and after `again` turns without a move the same side
+    rolls again.
     """
 
     total: int
@@ -40,13 +41,14 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Rules:
-    """Two-player Mensch ärgere Dich nicht with `pieces` a side on a main field of `squares` squares.
+    """Two-player Mensch ärgere Dich nicht with `pieces` per side on a main field of `squares` squares.
 
-    The standard game is `Rules()`. Each side counts squares from its own A-square: 0 to `squares - 1` are the
-    main field, `squares` to `squares + pieces - 1` its finish zone. Games of 5 and 6 pieces are
-    solved on small boards, and in part on large ones.
+    The standard game is `Rules()`. Each side counts squares from its own A-square: 0 to `squares - 1` are the main
+    field, `squares` to `squares + pieces - 1` are its finish zone. Games with 5 or 6 pieces can be solved on small
+    boards, and in part on large ones.
 
-    The other fields are house rules, off by default, in any combination; `Rules.house()` has all of them.
+    The other fields are house rules. They are off by default and can be combined in any way; `Rules.house()` turns all
+    of them on.
     """
 
     pieces: int = field(default=4, metadata={"help": "Pieces a side."})
@@ -84,14 +86,14 @@ class Rules:
         return tuple(rule.name for rule in fields(self) if getattr(self, rule.name) is True)
 
     def __str__(self) -> str:
-        """The game in words: the sizes, then the house rules that are on. "2 pieces, 40 squares"."""
+        """The game in words, such as "2 pieces, 40 squares": the sizes, then the house rules that are on."""
         words = [f"{self.pieces} {'piece' if self.pieces == 1 else 'pieces'}", f"{self.squares} squares"]
         words += [name.replace("_", " ") for name in self.house_rules]
         return ", ".join(words)
 
     @property
     def options(self) -> str:
-        """The options of a command that name these rules: "--pieces 2 --squares 40 --three-rolls"."""
+        """The command-line options for these rules, such as "--pieces 2 --squares 40 --three-rolls"."""
         on = [f"--{name.replace('_', '-')}" for name in self.house_rules]
         words = ["--house"] if len(on) == len(HOUSE_RULES) else on
         return " ".join([f"--pieces {self.pieces} --squares {self.squares}", *words])
@@ -106,29 +108,28 @@ class Rules:
         return self.squares + self.pieces
 
     def finished(self, side: Sequence[int]) -> bool:
-        """Whether these squares of one side, ascending, are all its pieces in its finish zone."""
+        """Whether a side with pieces on these squares, ascending, has all its pieces in its finish zone."""
         return len(side) == self.pieces and side[0] >= self.squares
 
     def opposite(self, square: int) -> int:
-        """The number the other side gives to this main-field square."""
+        """The number of this main-field square as the other side counts."""
         return (square + self.squares // 2) % self.squares
 
     def roll_weights(self, playable: Sequence[bool]) -> tuple[int, ...]:
-        """How often each roll comes up, relative to the others, for a side that has a move for the `playable` ones.
+        """The relative frequency of each roll, for a side that has a move for the `playable` ones.
 
-        A side that may try several times for a 6 ends its turn with the first 6, or with its last roll: that is the
-        roll meant here.
+        A side that may try several times for a 6 stops at its first 6 or at its last roll; only that roll counts here.
         """
         tries = self.tries(playable)
-        other = (DIE - 1) ** (tries - 1)  # ways to end with one certain number below 6, of DIE ** tries
+        other = (DIE - 1) ** (tries - 1)  # of DIE ** tries ways to roll, those that end with one given number below 6
         return (*[other] * (DIE - 1), DIE**tries - (DIE - 1) * other)
 
     def tries(self, playable: Sequence[bool]) -> int:
-        """How often a side may roll for a 6: three times with `three_rolls`, if it has a move for a 6 only."""
+        """How often a side may roll for a 6: three times with `three_rolls` if only a 6 gives it a move, else once."""
         return TRIES if self.three_rolls and list(playable) == [roll == DIE for roll in ROLLS] else 1
 
     def turn(self, playable: Sequence[bool]) -> Turn:
-        """The turn of a side that has a legal move for these of the six rolls."""
+        """The turn of a side that has a legal move for the `playable` ones of the six rolls."""
         weights = self.roll_weights(playable)
         lost = [(roll, weight) for roll, weight, move in zip(ROLLS, weights, playable, strict=True) if not move]
         return Turn(
@@ -139,7 +140,7 @@ class Rules:
         )
 
     def profile_size(self, p1: int, f1: int, p2: int, f2: int) -> int:
-        """How many positions have this abstract profile: pieces out of the box and finished, of both sides."""
+        """The number of positions with this abstract profile: pieces out of the box and finished, of both sides."""
         P, S = self.pieces, self.squares
         if f1 == P and f2 == P:
             return 0

@@ -9,7 +9,7 @@
 | 32 | the SHA-256 of all that comes before |
 
 Numbers are little-endian. The header has the `rules`, the `count`, the `tolerance` of the solve, the `seed`, the
-`command` that makes the same positions again and the version of `madn`. Its `strata` are runs of IDs, each with its
+`command` that draws the same positions again and the version of `madn`. Its `strata` are runs of IDs, each with its
 first ID, its size and how many samples were drawn from it; they follow each other in the file. Samples that were not
 drawn by runs have no strata.
 """
@@ -53,7 +53,7 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Header:
-    """What a file of samples says of itself."""
+    """What a file of samples says about itself."""
 
     rules: Rules
     count: int
@@ -95,9 +95,9 @@ def write_samples(
     ids: Iterable[NDArray[np.int64]],
     wins: Iterable[NDArray[np.float64]],
 ) -> str:
-    """Write a file of samples, whole or not at all, in place of one that may be there; return its SHA-256.
+    """Write a file of samples, whole or not at all, replacing any that is there; return its SHA-256.
 
-    The numbers come in pieces.
+    The IDs and the values each come in several arrays.
     """
     target = Path(os.path.realpath(path))
     check_sample_file(path)
@@ -193,14 +193,14 @@ def _read(file: BinaryIO, damaged: Callable[[str], MadnError]) -> Samples:
     if file.read(DIGEST) != digest.digest():
         raise damaged("SHA-256 mismatch")
     if not ((ids >= 0) & (ids < header.rules.positions)).all():
-        raise damaged("an ID is not one of a position")
+        raise damaged("an ID is not that of a position")
     if not ((wins >= 0) & (wins <= 1)).all():
         raise damaged("a value is not a probability")
     begin = 0
     for part in header.strata:
         drawn = ids[begin : begin + part.count]
         if not ((drawn >= part.first) & (drawn < part.first + part.size)).all():
-            raise damaged(f"an ID is outside the run from {part.first} on that it should be of")
+            raise damaged(f"an ID is outside the run from {part.first} on that it should be in")
         begin += part.count
     return Samples(header, ids, wins, digest.hexdigest())
 
@@ -213,7 +213,7 @@ def _read_header(file: BinaryIO, damaged: Callable[[str], MadnError]) -> tuple[b
     found = first.removeprefix(NAME).strip()
     if found != b"%d" % VERSION:
         shown = found.decode("ascii", "replace")
-        raise FormatVersionError(f"{file.name}: samples of version {shown}; this is madn for version {VERSION}")
+        raise FormatVersionError(f"{file.name}: samples of version {shown}; this madn reads version {VERSION}")
     second = file.readline(MOST_HEADER)
     try:
         facts: dict[str, Any] = json.loads(second)
@@ -224,7 +224,7 @@ def _read_header(file: BinaryIO, damaged: Callable[[str], MadnError]) -> tuple[b
         if not good or (strata and sum(part.count for part in strata) != count):
             raise ValueError("count")
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise damaged("its header is not one of samples") from None
+        raise damaged("its header is not that of a file of samples") from None
     return first + second, header
 
 

@@ -1,8 +1,8 @@
 """Drawing positions from a game while it is solved.
 
 Which positions are drawn depends on the rules, the seed and the numbers asked for, and on nothing else: each run of IDs
-is cut into as many equal parts as samples are drawn from it, and a position is drawn from each part. So what is drawn
-from some positions of a run can be told without the others, in whatever order they come.
+is cut into as many equal parts as samples are drawn from it, and a position is drawn from each part. So the samples
+among some positions of a run are known without the others, in whatever order they come.
 """
 
 import os
@@ -36,8 +36,8 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 class Sampling:
     """How many positions to draw, from which seed, and the file to write them to.
 
-    About `samples` are drawn uniformly from all open positions, and at least `least` from each run of IDs, or all of
-    it where that is less.
+    About `samples` are drawn uniformly from all open positions, and at least `least` from each run of IDs, or the whole
+    run if it is smaller.
     """
 
     path: str
@@ -46,7 +46,7 @@ class Sampling:
     seed: int = 0
 
     def checked(self) -> "Sampling":
-        """The same, or an error that names the number that cannot be."""
+        """Return the same with its numbers checked; an error names the number that is out of range."""
         samples = checked_int("samples", self.samples, 1, MOST_SAMPLES)
         least = checked_int("samples_least", self.least, 0, MOST_SAMPLES)
         return Sampling(self.path, samples, least, checked_seed(self.seed))
@@ -74,15 +74,15 @@ class Sampling:
 
 
 def bytes_of(strata: tuple[Stratum, ...]) -> int:
-    """The disk that samples take while they are drawn and put in their place."""
+    """The disk space that samples take while they are drawn and put in their place."""
     return sum(part.count for part in strata) * 24 + (1 << 16)
 
 
 def drawn(seed: int, part: Stratum, begin: int, end: int) -> NDArray[np.int64]:
     """The IDs of the samples `begin` to `end - 1` of a run, ascending.
 
-    The run is cut into `count` parts of equal length; where a part has only a piece of a position, that piece is its
-    share. Every position is drawn `count / size` times on average.
+    The run is cut into `count` parts of equal length; a position that lies across the end of a part belongs to both
+    parts in proportion. Every position is drawn `count / size` times on average.
     """
     number = np.arange(begin, end, dtype=np.uint64)
     size = np.uint64(part.size)
@@ -104,8 +104,8 @@ def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 class Sampler:
     """Takes the values of a solve as they come and keeps those that are drawn in a file, each at its place.
 
-    `file` is on disk, with its checksums in a second file, whenever `flush_to_disk` returns: a process with the same
-    task goes on with it.
+    `file` is on disk, with its checksums in a second file, whenever `flush_to_disk` returns, so a later process with
+    the same task can continue.
     """
 
     def __init__(self, sampling: Sampling, plan: Plan, file: Path, task: str) -> None:
@@ -124,11 +124,11 @@ class Sampler:
         self._sums: dict[str, int] = noted.get("sums", {})  # by the first ID of a run, once it is complete
 
     def close(self) -> None:
-        """Close the file; it stays."""
+        """Close the file, which stays on disk."""
         self._file.close()
 
     def has(self, first_of_run: int) -> bool:
-        """Whether all samples of a run are there, and as they were taken."""
+        """Whether all samples of a run are there, unchanged."""
         if first_of_run not in self._by_run:
             return True  # finished games: nothing is drawn
         return self._sums.get(str(first_of_run)) == self._checksum(first_of_run)
@@ -207,7 +207,7 @@ class Sampler:
 
 
 class Sampled:
-    """The receiver of a solve whose positions are sampled: everything goes on to another one."""
+    """The receiver of a solve whose positions are sampled; it passes everything on to another receiver."""
 
     def __init__(self, receiver: Receiver, sampler: Sampler) -> None:
         self.receiver, self.sampler = receiver, sampler
@@ -226,7 +226,7 @@ class Sampled:
         self.receiver.take_choices(first_of_run, size_of_run, first, words)
 
     def flush(self) -> None:
-        """Be done with all that was taken."""
+        """Finish with all the arrays that were taken."""
         self.receiver.flush()
 
     def flush_to_disk(self) -> None:

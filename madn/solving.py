@@ -1,9 +1,9 @@
-"""Solve a game and store the solution, as one call.
+"""Solve a game and store the solution in one call.
 
     madn.solve(Rules(pieces=2), out="two").start
 
 `prepare` does everything that can be refused before the work begins: it makes the plan, and checks memory, disk and the
-places to write to. `Job.run` carries the plan out. `solve` is both.
+places to write to. `Job.run` carries out the plan. `solve` does both.
 """
 
 import itertools
@@ -34,7 +34,7 @@ from madn.store.writer import Databases, DatabaseWriter, open_writer, whole_task
 
 Progress = Callable[[float, str], None]
 Path = str | os.PathLike[str]
-SOLVING = 0.7  # of the work, when the database is written from memory: for the estimate of progress only
+SOLVING = 0.7  # of the work, if the database is written from memory: for the estimate of progress only
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Result:
     All probabilities are those of the side to move, before it rolls. `win` is that of `board`, or of the start; `start`
     is None if the start was not solved. `residual` is the largest |V - T(V)| over all positions, where T takes the mean
     over the rolls of the best successor. If bounds were proved, `lower` and `upper` are those of `win`, `width` is the
-    largest difference of the two over all positions, and `proof` has the directed sweeps of each component.
+    largest difference between the two over all positions, and `proof` has the directed sweeps of each component.
     """
 
     rules: Rules
@@ -110,20 +110,20 @@ def solve(
     sample_seed: int = 0,
     progress: Progress | None = None,
 ) -> Result:
-    """Solve a game; with `out`, store it as a database there, in place of a database that may be there.
+    """Solve a game; with `out`, store it as a database there, replacing any database that is there already.
 
     `bits` rounds what is stored to 8 to 24 bits; games of 1e9 positions and more are rounded to 16 unless it is "full".
-    `policy` is a directory for a second database, of the best moves. `scratch` is a directory for what does not fit
-    into `memory` (bytes; by default what is free), and for work that can be taken up again with `resume`; it is emptied
-    when the databases are complete. Where it is needed and not named, one beside the database is used, work that is
-    there is taken up again, and it is removed in the end. `tolerance` is the residual to reach. With `board` only
-    what it can lead to is solved. `census` counts positions by value and what the choice of a move is worth.
-    With `proved` every value gets a lower and an upper bound that are proved (docs/proof.md); with `scratch`, those of
-    the start, or of `board`, are reported, and nothing is stored.
-    `progress` is called with the part that is done, 0 to 1, and a few words.
+    `policy` is a directory for a second database, with the best moves. `scratch` is a directory for what does not fit
+    into `memory` (bytes; by default what is free), and for work that can be continued later with `resume`; it is
+    emptied when the databases are complete. If one is needed and none is named, a directory beside the database is
+    used: work found there is continued, and in the end it is removed. `tolerance` is the residual to reach. With
+    `board` only what it can lead to is solved. `census` counts positions by value, and how much the choice of a move is
+    worth. With `proved` every value gets a proved lower and a proved upper bound (docs/proof.md); with `scratch`, those
+    of the start, or of `board`, are reported, and nothing is stored. `progress` is called with the fraction done, 0 to
+    1, and a few words.
 
     `sample` is a file for positions with their values, which `madn.samples` reads: about `samples` of them, drawn
-    uniformly from open games with `sample_seed`, and at least `samples_least` from every run of IDs.
+    uniformly from unfinished games with `sample_seed`, and at least `samples_least` from every run of IDs.
     """
     job = prepare(
         rules,
@@ -158,7 +158,7 @@ def prepare(
     sample_seed: int = 0,
     **settings: Any,
 ) -> "Job":
-    """Plan a solve and check that it can be done; takes what `solve` takes. Nothing is written yet."""
+    """Plan a solve and check that it can be done; takes the arguments of `solve`. Nothing is written yet."""
     if sample is not None and not os.fspath(sample):
         raise OutputError("sample: the name of a file is missing")
     plan = planned(rules, out, policy=policy, sampled=sample is not None, **settings)
@@ -172,7 +172,7 @@ def prepare(
         check_sample_file(sample)
     if plan.proved and plan.scratch is not None and not (out is policy is sample is None):
         raise PlanError(
-            "bounds that are proved from a scratch directory are reported, not stored: name nothing to store"
+            "bounds that are proved from a scratch directory are only reported: do not name anything to store"
         )
     job = Job(plan, None if out is None else os.fspath(out), None if policy is None else os.fspath(policy), sampling)
     for path, encoder in job.encoders():
@@ -195,8 +195,8 @@ def planned(
 ) -> Plan:
     """The plan of a solve, as `solve` would carry it out; whether it can be done is not checked.
 
-    A scratch directory that is needed and was not named is chosen, beside the database: for games that are large or do
-    not fit into memory, for what is taken from a scratch directory only, and where there is work that was begun.
+    If a scratch directory is needed and none is named, one beside the database is chosen: for games that are large or
+    do not fit into memory, for results that need a scratch directory, and if there is unfinished work.
     """
     for path, name in ((out, "out"), (policy, "policy"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
@@ -221,7 +221,7 @@ def planned(
 
 
 def _check_apart(places: Mapping[str, Path | None]) -> None:
-    """Raise `OutputError` if one of the directories is another one, or inside it."""
+    """Raise `OutputError` if two of the directories are the same, or one is inside another."""
     named = [(name, path, os.path.realpath(path)) for name, path in places.items() if path is not None]
     for (one, path, inner), (other, outside, outer) in itertools.permutations(named, 2):
         if inner == outer:
@@ -233,7 +233,7 @@ def _check_apart(places: Mapping[str, Path | None]) -> None:
 def _room(
     plan: Plan, out: Path | None, policy: Path | None, sampling: Sampling | None
 ) -> Iterator[tuple[Sequence[Path], int]]:
-    """What is to be written where; scratch files and the databases on one disk need less together."""
+    """What is to be written where, in bytes; scratch files and databases on the same disk need less together."""
     sizes = {out: plan.disk_bytes - plan.policy_bytes, policy: plan.policy_bytes}
     databases = [(path, size) for path, size in sizes.items() if path is not None]
     places = [path for path in (plan.scratch, out, policy) if path is not None]
@@ -250,7 +250,7 @@ def _room(
 
 @dataclass(frozen=True)
 class Job:
-    """A solve that is planned and checked: `run` carries it out."""
+    """A solve that has been planned and checked: `run` carries it out."""
 
     plan: Plan
     out: str | None
@@ -287,8 +287,8 @@ class Job:
     def _from_disk(self, report: Progress) -> Result:
         """Solve, and let the databases grow with every component that is solved.
 
-        What is left to do once everything is stored is noted in the scratch directory: a run that is stopped then is
-        completed by the next one.
+        Once everything is stored, what is left to do is noted in the scratch directory, so that a run stopped after
+        that is completed by the next one.
         """
         places = {name: None if path is None else os.path.realpath(path) for name, path in self._places().items()}
         stored = {**places, "bits": self.plan.bits, **(self.sampling.task() if self.sampling else {})}
@@ -317,15 +317,15 @@ class Job:
         return Result.from_json(last["result"])
 
     def _sampler(self, stack: ExitStack, scratch: Scratch) -> Sampler | None:
-        """What draws samples from the solve, as far as an earlier run drew them."""
+        """What draws samples from the solve, with those that an earlier run drew."""
         if self.sampling is None:
             return None
         return stack.enter_context(sampler_in(scratch.directory, self.sampling, self.plan, scratch.task))
 
     def _databases(self, stack: ExitStack, complete: bool) -> Databases:
-        """The databases that the solve fills, as far as an earlier run filled them.
+        """The databases that the solve fills, with what an earlier run has put into them.
 
-        If they are complete, only those that were not put in their place.
+        If they are complete, only those that are not in their places yet.
         """
         writers: dict[str, DatabaseWriter] = {}
         for path, encoder in self.encoders():
@@ -349,11 +349,11 @@ class Job:
             yield self.policy, PolicyEncoder(plan.rules)
 
     def task(self) -> dict[str, Any] | None:
-        """All that the databases depend on besides how they are written; None if nobody can go on with them."""
+        """All that the databases depend on besides how they are written; None if writing them cannot be resumed."""
         return None if self.plan.scratch is None else self.plan.task()
 
     def command(self) -> str:
-        """What a person types for this solve."""
+        """The command line of this solve."""
         plan = self.plan
         words = ["madn", "solve"]
         options = {
@@ -375,11 +375,11 @@ class Job:
         return shlex.join(words)
 
     def again(self) -> str:
-        """What a person types to go on with this solve after it was stopped."""
+        """The command line that continues this solve after it was stopped."""
         return self.command() + ("" if self.plan.scratch_chosen else " --resume")
 
     def result(self, solution: Solution) -> Result:
-        """What is reported of a solution."""
+        """What is reported about a solution."""
         plan = self.plan
         per_component = [{"component": name, "sweeps": sweeps} for name, sweeps in solution.sweeps_per_component]
         shared = {name: getattr(solution, name) for name in ("sweeps", "updates", "seconds", "win", "start")}
@@ -397,7 +397,7 @@ class Job:
         )
 
     def _proof(self, solution: Solution) -> dict[str, Any]:
-        """What is reported of proved bounds."""
+        """What is reported about proved bounds."""
         if solution.bounds is None:
             return {}
         lower, upper = solution.bounds.interval(self.plan.boards()[0])

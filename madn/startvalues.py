@@ -1,7 +1,7 @@
 """Start values (thesis, section 4.2): guessing a winning probability from how far both sides have to go.
 
 The distance to finish of a side counts the squares its pieces still have to walk; a piece in the box also needs a 6.
-The ratio of both sides' distances, from -1 (lost) to 1 (won), goes with the winning probability, and a polynomial
+The winning probability rises with the ratio of both sides' distances, from -1 (lost) to 1 (won), and a polynomial
 fitted to it in a small game gives start values for the sweeps of a larger one.
 """
 
@@ -31,8 +31,8 @@ SLICE = 1 << 22  # positions at a time
 def distances(states: NDArray[np.uint64], rules: Rules) -> Distances:
     """The distance to finish of each state (a whole mask): 0 finished, 190 with all four pieces in the box.
 
-    The pieces are to end on the finish squares, whichever takes which: the sum over the finish squares minus the sum
-    over the pieces, a boxed piece standing 6 before the A-square.
+    The pieces must end on the finish squares, whichever takes which, so it is the sum over the finish squares minus the
+    sum over the pieces; a boxed piece counts as standing 6 before the A-square.
     """
     S, P = rules.squares, rules.pieces
     goal = sum(range(S, S + P))
@@ -61,7 +61,7 @@ class Spread:
     most: Wins
 
     def averaged(self, positions: int) -> tuple[Wins, Wins]:
-        """Neighbouring ratios put together until there are this many positions in each: mean ratios, mean wins."""
+        """Merge neighbouring ratios until each point has this many positions; return mean ratios and mean wins."""
         group = (np.cumsum(self.count) - self.count) // positions
         _, group = np.unique(group, return_inverse=True)
         weight = np.bincount(group, self.count)
@@ -77,7 +77,7 @@ class Spread:
 
 
 def spread(rules: Rules, read: Read) -> Spread:
-    """Collect the winning probabilities of all open positions by ratio, read with `win_many` of a database, say."""
+    """Collect the winning probabilities of all open positions by ratio; `read` may be a database's `win_many`."""
     game = Game(rules)
     size = int(distances(np.zeros(1, np.uint64), rules)[0]) + 1
     count = np.zeros(size * size, np.int64)
@@ -101,7 +101,7 @@ def spread(rules: Rules, read: Read) -> Spread:
 
 
 def open_positions(game: Game) -> Iterator[tuple[NDArray[np.int64], Distances, Distances]]:
-    """The IDs of all positions of a game that goes on, slice by slice, with the distances of both sides."""
+    """The IDs of all positions in which the game goes on, slice by slice, with the distances of both sides."""
     S, done = np.uint64(game.rules.squares), np.uint64((1 << game.rules.pieces) - 1)
     for first in range(0, game.positions, SLICE):
         ids = np.arange(first, min(first + SLICE, game.positions))
@@ -111,10 +111,11 @@ def open_positions(game: Game) -> Iterator[tuple[NDArray[np.int64], Distances, D
 
 
 def balanced(polynomial: Wins) -> Wins:
-    """The odd part of the polynomial, so that the guesses for both sides to move add up to 1.
+    """The odd part of the polynomial, so that the guesses for either side to move add up to 1.
 
-    Lost turns tie the two values of a pair of states together. Guesses that do not add up, as the first move's
-    advantage makes them, leave an error there that shrinks by only 5/6 a sweep where both sides wait for a 6.
+    Lost turns tie the two values of a pair of states together. Guesses that do not add up to 1, as those that include
+    the advantage of moving first, leave an error that shrinks by a factor of only 5/6 in each sweep where both sides
+    wait for a 6.
     """
     odd = polynomial.copy()
     odd[::2] = 0
@@ -123,7 +124,7 @@ def balanced(polynomial: Wins) -> Wins:
 
 
 def by_ratio(polynomial: Wins) -> Guess:
-    """The guess of the thesis: a polynomial of the ratio, within 0 and 1."""
+    """The guess of the thesis: a polynomial of the ratio, limited to 0 to 1."""
 
     def guess(own: Distances, other: Distances) -> Wins:
         return np.clip(np.polynomial.polynomial.polyval(ratios(own, other), polynomial), 0, 1)
@@ -142,7 +143,7 @@ def guessed(rules: Rules, guess: Guess) -> Wins:
 
 
 def sweeps(rules: Rules, x: Wins, tolerance: float = 1e-6, threads: int = 1) -> list[int]:
-    """Sweep with the thesis' algorithm from start values x, in place: the number of changes in each sweep.
+    """Sweep with the thesis' algorithm from start values x, in place; return the number of changes in each sweep.
 
     A change is a position whose value moved by more than the tolerance; the last sweep has none (Figure 5.1).
     """

@@ -1,4 +1,4 @@
-"""A table as a file: CSV, or Parquet with pyarrow (the extra `madn[data]`)."""
+"""Writing a table to a file: CSV, or Parquet with pyarrow (the extra `madn[data]`)."""
 
 import csv
 import os
@@ -19,10 +19,10 @@ Write = Callable[[Columns], None]
 
 
 def check_table_file(path: str | os.PathLike[str]) -> None:
-    """Raise `OutputError` unless a table can be written at `path`, `MissingExtraError` if that needs pyarrow."""
+    """Raise `OutputError` unless a table can be written at `path`, `MissingExtraError` if pyarrow is missing for it."""
     target = Path(os.path.realpath(path))
     if target.suffix not in ENDINGS:
-        raise OutputError(f"{path}: a table is written to a file that ends in {' or '.join(ENDINGS)}")
+        raise OutputError(f"{path}: the name of a file for a table must end in {' or '.join(ENDINGS)}")
     if target.exists() and not target.is_file():
         raise OutputError(f"{path}: not a file; a table is written to a file")
     if target.suffix == ".parquet":
@@ -33,10 +33,10 @@ def check_table_file(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def writing_table(path: str | os.PathLike[str], facts: Mapping[str, str] | None = None) -> Iterator[Write]:
-    """Gives a function that appends rows, as columns of equal length; the first call says which columns there are.
+    """Yield a function that appends rows, given as columns of equal length; the first call determines the columns.
 
-    A NaN is a value that is missing. `facts` go into the metadata of a Parquet file. The file takes its place, and that
-    of an older one, when all of it is written.
+    NaN stands for a missing value. `facts` go into the metadata of a Parquet file. The file appears at `path`,
+    replacing any older one, only when it is complete.
     """
     check_table_file(path)
     target = Path(os.path.realpath(path))
@@ -55,7 +55,7 @@ def writing_table(path: str | os.PathLike[str], facts: Mapping[str, str] | None 
 
 
 def _made_beside(target: Path, path: str | os.PathLike[str]) -> str:
-    """The name of a new, hidden file in the place where a table should go."""
+    """Create a hidden file beside the target and return its name."""
     try:
         descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.madn-")
     except OSError as error:
@@ -68,7 +68,7 @@ def _parquet() -> Any:
     try:
         import pyarrow.parquet
     except ModuleNotFoundError as error:
-        raise MissingExtraError(f"Parquet needs {error.name}: pip install 'madn[data]'; CSV does without") from None
+        raise MissingExtraError(f"Parquet needs {error.name}: pip install 'madn[data]'; CSV does not") from None
     return pyarrow
 
 
@@ -109,7 +109,7 @@ def _csv_rows(name: str) -> Iterator[Write]:
 
 
 def _plain(column: NDArray[Any]) -> list[Any]:
-    """The values of a column for CSV; a missing one is empty."""
+    """The values of a column for CSV; a missing value becomes an empty string."""
     values: list[Any] = column.tolist()
     if column.dtype.kind == "f" and np.isnan(column).any():
         return ["" if value != value else value for value in values]

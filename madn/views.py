@@ -1,4 +1,4 @@
-"""What people see of numbers: probabilities, sizes, and in a notebook a database and an analysis as HTML."""
+"""Numbers as people read them: probabilities and sizes, and for notebooks databases and analyses as HTML."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -15,7 +15,7 @@ NUMBER = f"{CELL};text-align:right;font-variant-numeric:tabular-nums;white-space
 
 
 def database_view(database: "Database") -> str:
-    """The facts about a database: its game, how much of it is stored and how, and its named boards."""
+    """A table of facts about a database: its game, how many positions are stored and how, and its named boards."""
     facts = database.info()
     rows = [
         ("game", str(database.rules)),
@@ -41,7 +41,7 @@ def analysis_view(analysis: "Analysis") -> str:
 
 
 def _scaled(svg: str) -> str:
-    """A picture as wide as the place it is in."""
+    """The picture, scaled to the width of its container."""
     return svg.replace("<svg ", "<svg style='max-width:100%;height:auto' ", 1)
 
 
@@ -54,7 +54,7 @@ def _roll(value: "RollValue") -> list[str]:
 
 
 def _other(move: "MoveValue", best: "MoveValue") -> str:
-    """A move, and how many points of winning probability it is behind the best one."""
+    """A move, and how many points of winning probability it is behind the best move."""
     text = escape(str(move.move))
     if move.win is None or best.win is None:
         return text
@@ -73,12 +73,12 @@ def _table(caption: str, rows: Iterable[list[str]], names: Sequence[str] = ()) -
 
 
 def percent(probability: float) -> str:
-    """A probability with the four decimals of the thesis' tables."""
+    """A probability as a percentage with four decimals, as in the thesis' tables."""
     return f"{100 * probability:.4f} %"
 
 
 def plus_minus(lower: float, upper: float) -> str:
-    """Proved bounds of a probability: as many decimals as they leave certain, and how far they reach from there."""
+    """Proved bounds of a probability, as a number with as many decimals as they warrant, ± how far they reach."""
     least, most = 100 * Fraction(lower), 100 * Fraction(upper)
     places = next((d for d in range(4, 16) if (most - least) * 10**d >= 2), 4)
     digits = round((least + most) / 2 * 10**places)
@@ -89,14 +89,14 @@ def plus_minus(lower: float, upper: float) -> str:
 
 
 def chance(win: float | None, exact: bool = True) -> str:
-    """A winning probability, `about` so much if it is an estimate; `-` if there is none."""
+    """A winning probability, preceded by `about` if it is an estimate; `-` if there is none."""
     if win is None:
         return "-"
     return percent(win) if exact else f"about {100 * win:.1f} %"
 
 
 def size(count: int) -> str:
-    """A number of bytes for a person, in units of 1024."""
+    """A number of bytes in human-readable form, in units of 1024."""
     if count < 1024:
         return f"{count} bytes"
     power = min((count.bit_length() - 1) // 10, 4)

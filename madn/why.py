@@ -1,12 +1,12 @@
-"""Why a move is better than another: what differs between them, as facts and in sentences.
+"""Why one move is better than another: what differs between them, as facts and in sentences.
 
     moves = db.moves(board, roll)
     explain(board, roll, moves).sentences()              # the best move against the runner-up
     explain(board, roll, moves, "17-21").sentences("de")  # against the move that was chosen
 
-A sentence says nothing but facts: what a move does, what the next roll of either side could do with the pieces as they
-then stand, and what the two moves are worth. That one is the cause of the other is never said. Which facts come first
-is a matter of taste: those that change most, in squares walked. `madn/web/static/why.js` is the twin for the page.
+A sentence states only facts: what a move does, what the next roll of either side could do with the pieces as they then
+stand, and what the two moves are worth. It never claims that one is the cause of the other. Which facts come first is a
+matter of taste: here, those that change most, in squares walked. `madn/web/static/why.js` is the twin for the page.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,20 @@ from madn.why_words import LANGUAGES, forced_text, sentences_of
 
 Hits = Mapping[int, tuple[int, ...]]  # squares, in the mover's numbers, and the rolls that capture there
 KINDS = ("wins", "captures", "danger", "threats", "home", "winning", "playable", "race", "place")
-BOXED = 7  # what a captured piece loses besides the squares it has walked
-LATER = 0.5  # what can be captured only if it stays for another roll counts half
+BOXED = 7  # what a captured piece loses in addition to the squares it has walked
+LATER = 0.5  # a piece that can only be captured if it stays put for another roll counts half
 HOME, RACE, VICTORY, FINISH = 3.0, 4.0, 1000.0, 40.0
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """A move, and the board after it, all in the mover's numbers.
+    """A move and the board after it, all in the mover's numbers.
 
-    `walked` is how far a captured piece had come from its A-square, None without a capture. `danger` has own pieces and
-    the other side's rolls that can capture them, `threats` the other side's pieces and the mover's rolls that could
-    capture them, `winning` and `playable` the mover's rolls that would win and that have a move: all that with the
-    pieces as they stand after the move. In a `race` no piece can be captured any more, whatever is rolled.
+    `walked` is how far a captured piece had come from its A-square, None without a capture. `danger` has the mover's
+    pieces with the other side's rolls that can capture them, `threats` the other side's pieces with the mover's rolls
+    that could capture them; `winning` and `playable` are the mover's rolls that would win and those that have a move.
+    All of this is with the pieces as they stand after the move. In a `race` no piece can be captured any more, whatever
+    is rolled.
     """
 
     move: Move
@@ -50,7 +51,7 @@ class Outlook:
 
 @dataclass(frozen=True)
 class Fact:
-    """In what one move differs from another, to its advantage; `kind` is one of `KINDS`."""
+    """A difference between two moves, in favour of `better`; `kind` is one of `KINDS`."""
 
     kind: str
     better: Outlook
@@ -61,7 +62,7 @@ class Fact:
 class Why:
     """The best move against another: the fact that matters most, perhaps a second one, and what the moves are worth.
 
-    `other` is None if there is one legal move; then `forced` says why: "enter", "clear" (the A-square), "duty" (to
+    `other` is None if there is only one legal move; then `forced` says why: "enter", "clear" (the A-square), "duty" (to
     capture), "only" or "pass". `difference` is the best move's lead in winning probability, None if it is not known.
     With `exact` False it is an estimate, whose root mean square error is `error`.
     """
@@ -87,9 +88,9 @@ class Why:
 def explain(
     board: Board, roll: SupportsIndex, moves: Sequence[MoveValue[Any]], chosen: Move | str | None = None
 ) -> Why:
-    """Compare the best of all moves, as a database or an advisor lists them, with the `chosen` one, or the second best.
+    """Compare the best of the moves that a database or an advisor lists with the `chosen` one, or with the second best.
 
-    If the chosen one is the best, it is compared with the second best too.
+    If the chosen move is the best one, it is compared with the second best as well.
     """
     roll = checked_roll(roll)
     if not moves:
@@ -119,7 +120,7 @@ def explain(
 
 
 def outlook(board: Board, roll: int, move: Move) -> Outlook:
-    """What a legal move does, and what can come after it."""
+    """What a legal move does and what can happen next."""
     rules = board.rules
     if move.end is None:
         raise IllegalMoveError("a lost turn has no outlook")
@@ -149,7 +150,7 @@ def outlook(board: Board, roll: int, move: Move) -> Outlook:
 
 
 def _hits(board: Board, mirrored: bool) -> tuple[Hits, float]:
-    """Where the side to move can capture, with which rolls, and how many squares that takes back on average.
+    """Where the side to move can capture, with which rolls, and how many squares that costs the other on average.
 
     With `mirrored` the squares are in the other side's numbers.
     """
@@ -169,7 +170,7 @@ def _finishes(board: Board, move: Move) -> bool:
 
 
 def _contact(board: Board) -> bool:
-    """Whether a piece of each side may still come to one square: both have it on their way, or stand on it."""
+    """Whether the sides can still meet: there is a square that a piece of each may still come to, or stands on."""
     rules = board.rules
 
     def ways(side: tuple[int, ...]) -> list[range]:
@@ -181,7 +182,7 @@ def _contact(board: Board) -> bool:
 
 
 def _facts(best: Outlook, other: Outlook) -> tuple[Fact, ...]:
-    """The fact that speaks most for the best move, and a second one; else the one that speaks most against it."""
+    """The fact that speaks most for the best move, perhaps with a second; if none does, the one most against it."""
     gains = {kind: best.scores.get(kind, 0.0) - other.scores.get(kind, 0.0) for kind in KINDS[:-1]}
     if best.wins or other.wins:
         gains = {"wins": gains["wins"]}
@@ -194,12 +195,12 @@ def _facts(best: Outlook, other: Outlook) -> tuple[Fact, ...]:
 
 
 def _brief(fact: Fact) -> bool:
-    """Whether a fact can be said in passing."""
+    """Whether a fact is short enough to be mentioned second."""
     return fact.kind in {"captures", "home"} or (fact.kind == "danger" and not fact.better.danger)
 
 
 def _forced(board: Board, roll: int, move: Move) -> str:
-    """Why there is one legal move."""
+    """Why there is only one legal move."""
     if move.end is None:
         return "pass"
     if move.start is None:

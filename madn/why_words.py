@@ -57,7 +57,7 @@ ENGLISH: Words = {
     "pass": "No piece can move with a {roll}.",
     "enter": "With a 6 a piece must leave the box: {a} is the only legal move.",
     "clear": "The A-square must be cleared while pieces are in the box: {a} is the only legal move.",
-    "duty": "A capture is a duty here: {a} is the only legal move.",
+    "duty": "A capture is compulsory here: {a} is the only legal move.",
     "forced": "{a} is the only legal move with a {roll}.",
 }
 GERMAN: Words = {
@@ -112,7 +112,7 @@ LANGUAGES: Mapping[str, Words] = {"en": ENGLISH, "de": GERMAN}
 
 
 def forced_text(words: Words, forced: str, move: str, roll: int) -> str:
-    """Why there is one legal move."""
+    """Why there is only one legal move."""
     return words["forced" if forced == "only" else forced].format(a=move, roll=roll)
 
 
@@ -132,14 +132,14 @@ def sentences_of(words: Words, why: "Why") -> list[str]:
 
 
 def _worth_text(words: Words, why: "Why") -> tuple[str, str] | None:
-    """Which sentence says what the best move is worth more, and how many percentage points that is."""
+    """Which sentence says how much more the best move is worth, and that difference in percentage points."""
     if why.difference is None:
         return None
     if why.difference == 0:
         return ("equal" if why.exact else "alike"), ""
     points = 100 * why.difference
     digits = 1 if points >= 1 or not why.exact else 2
-    steps = floor(points * 10**digits + 0.5)  # not round(), which the page has not
+    steps = floor(points * 10**digits + 0.5)  # not round(), which rounds halves to even
     if steps == 0:
         text = words["below"].format(points=_decimal(words, 1, digits))
         return ("worth" if why.exact else "noise"), text
@@ -156,7 +156,7 @@ def _decimal(words: Words, steps: int, digits: int) -> str:
 
 
 def _fact_text(words: Words, fact: "Fact", again: bool) -> str:
-    """A fact; if the mover rolls `again`, the other side could capture only what stays where it is."""
+    """The sentence for a fact; if the mover rolls `again`, the other side could capture only pieces that stay put."""
     better, worse = fact.better, fact.worse
     a, b = str(better.move), str(worse.move)
     if fact.kind == "captures" and worse.walked is not None:
@@ -193,7 +193,7 @@ def _also_text(words: Words, fact: "Fact") -> str:
 
 
 def _prey(words: Words, outlook: "Outlook") -> str:
-    """The captured piece."""
+    """What the captured piece is called."""
     squares = outlook.walked
     return words["prey" if squares is None or squares > 1 else f"prey{squares}"].format(squares=squares)
 
@@ -210,7 +210,7 @@ def _threats(words: Words, threats: Hits, first: str) -> str:
 
 
 def _grouped(words: Words, hits: Hits) -> list[tuple[str, str]]:
-    """Squares and rolls as text; squares that the same rolls capture on are together."""
+    """Squares and rolls as text; squares where the same rolls capture are grouped together."""
     groups: dict[tuple[int, ...], list[int]] = {}
     for square, rolls in hits.items():
         groups.setdefault(tuple(rolls), []).append(square)
@@ -222,7 +222,7 @@ def _some(words: Words, rolls: Sequence[int]) -> str:
 
 
 def _usable(words: Words, rolls: Sequence[int]) -> str:
-    """Rolls that have a move, by whichever are fewer: they or the others."""
+    """The rolls that have a move, or every roll but the others if those are fewer."""
     lost = [roll for roll in ROLLS if roll not in rolls]
     if not lost:
         return words["rollsAll"]
@@ -241,5 +241,5 @@ def _either(words: Words, numbers: Iterable[int]) -> str:
 
 
 def _joined(last: str, parts: Sequence[str]) -> str:
-    """Parts of a list: "a, b and c"."""
+    """The parts as a list: "a, b and c"."""
     return last.join([*([", ".join(parts[:-1])] if len(parts) > 1 else []), *parts[-1:]])

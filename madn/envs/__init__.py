@@ -1,19 +1,19 @@
-"""Environments to train agents in: `aec` is one for PettingZoo, `gym` one for Gymnasium (the extra `madn[envs]`).
+"""Environments to train agents in: `aec` is for PettingZoo, `gym` for Gymnasium (the extra `madn[envs]`).
 
-Both play the same game in the same way. Every roll is a step, one without a legal move included. The actions have the
+Both play the same game in the same way. Every roll is a step, even one without a legal move. The actions have the
 numbers of OpenSpiel's `maedn`: 0 is a lost turn, 1 brings a piece in from the box, 2 + q moves the piece on square q in
 the mover's numbers. `info["action_mask"]` says which are legal. The observation is a vector of numbers from 0 to 1, as
 the agent sees the board (S squares, P pieces):
 
 | numbers | what |
 |---|---|
-| S + P | 1 for each square of its own that it holds: main field, then finish zone |
-| S + P | the same of the other side, in the numbers of the other side |
-| 2 | the part of its pieces that are in the box, and that of the other side's |
+| S + P | 1 for each square that it holds, in its own numbers: main field, then finish zone |
+| S + P | the same for the other side, in the other side's numbers |
+| 2 | the fraction of its pieces that are in the box, and of the other side's |
 | 6 | 1 for the roll, if it is the agent's turn; otherwise 0 |
 
-The reward is 1 for a win and -1 for a loss, at the end. With a database of values `info["win"]` has the exact winning
-probability of the agent after each action, 0 where it is not legal: `max(win) - win[action]` is what a move costs.
+The reward comes at the end: 1 for a win and -1 for a loss. With a database of values `info["win"]` has the exact
+winning probability of the agent after each action, 0 for an illegal one: `max(win) - win[action]` is what a move costs.
 """
 
 from typing import TYPE_CHECKING, Literal
@@ -37,7 +37,7 @@ LADDER = tuple(Rules(*size) for size in SIZES)
 def aec(
     rules: Rules = STANDARD, *, database: "Database | None" = None, render_mode: Literal["human", "ansi"] | None = None
 ) -> "LudoAEC":
-    """A PettingZoo AEC environment: the agents `player_0`, who moves first, and `player_1` play each other.
+    """A PettingZoo AEC environment: the agents `player_0`, which moves first, and `player_1` play each other.
 
     `reset(seed=..., options={"board": "3,17/0"})` starts from another board.
     """
@@ -56,10 +56,11 @@ def gym(
     database: "Database | None" = None,
     render_mode: Literal["human", "ansi"] | None = None,
 ) -> "LudoGym":
-    """A Gymnasium environment: one agent against a player, by name or object, that answers at once.
+    """A Gymnasium environment: one agent against a player, given by name or as an object, that answers at once.
 
-    `side` says who moves first; `random` draws it for every game. `reset(options={"board": "3,17/0"})` starts from
-    another board. An action that is not legal loses the game, and `info["illegal"]` says what was legal.
+    `side` says whether the agent moves first or second; `random` draws lots for every game.
+    `reset(options={"board": "3,17/0"})` starts from another board. An illegal action loses the game, and
+    `info["illegal"]` says what was legal.
     """
     try:
         from madn.envs.one_agent import LudoGym
@@ -73,7 +74,7 @@ def player(
 ) -> "PolicyPlayer":
     """A policy as a player, for `madn.match` and `madn.evaluate`.
 
-    `policy(observation, action_mask)` returns an action; it is not called where there is no choice.
+    `policy(observation, action_mask)` returns an action; it is not called if there is only one legal move.
     """
     from madn.envs.policy import PolicyPlayer
 

@@ -18,7 +18,7 @@ EQUAL = (1,) * DIE
 
 
 class Episode:
-    """A game from a board on: the masks of the mover and of the other side, its roll, and what is legal.
+    """A game from a given board on: the masks of the mover and of the other side, the roll, and what is legal.
 
     `mover` is 0 for the side that moved first. `draw` gives random numbers from 0 up to, but not including, 1.
     """
@@ -57,7 +57,7 @@ class Episode:
         return self.rules.roll_weights([bool(self.game.own_moves(self.own, roll, self.other)) for roll in ROLLS])
 
     def step(self, action: object) -> None:
-        """Play an action, and roll for whoever is next; IllegalMoveError says which ply it was and what was legal."""
+        """Play an action and roll for the next mover; IllegalMoveError says which ply it was and what was legal."""
         number = as_int(action)
         if number not in self.moves:
             legal = ", ".join(f"{known} ({self.move(known)})" for known in self.moves)
@@ -85,13 +85,13 @@ class Episode:
         return unchecked_board(self.own, self.other, self.rules)
 
     def observation(self, agent: int) -> NDArray[np.float32]:
-        """What an agent, 0 or 1, sees; `madn.envs` says what the numbers are."""
+        """What an agent, 0 or 1, sees; `madn.envs` explains the numbers."""
         if agent == self.mover:
             return observation(self.own, self.other, 0 if self.winner is not None else self.roll, self.rules)
         return observation(self.other, self.own, 0, self.rules)
 
     def info(self, agent: int) -> dict[str, NDArray[np.generic]]:
-        """The mask of legal actions, all 0 for an agent that waits; with a database, what each is worth."""
+        """The mask of legal actions, all 0 for an agent that waits, and with a database what each action is worth."""
         mask = np.zeros(self.actions, np.int8)
         found: dict[str, NDArray[np.generic]] = {"action_mask": mask}
         acts = agent == self.mover and self.winner is None
@@ -109,7 +109,7 @@ class Episode:
 
 
 def observation(own: int, other: int, roll: int, rules: Rules) -> NDArray[np.float32]:
-    """What a side sees of two masks, its own first, and of its roll, 0 if it is not its turn."""
+    """What a side sees, given two masks (its own first) and its roll (0 if it is not its turn)."""
     goal = rules.goal
     seen = np.zeros(observed(rules), np.float32)
     for number, mask in enumerate((own, other)):
@@ -127,7 +127,7 @@ def observed(rules: Rules) -> int:
 
 
 def actions(rules: Rules) -> int:
-    """How many actions there are: a piece on the last square never moves."""
+    """How many actions there are; the last square has none, since a piece on it never moves."""
     return FIRST_SQUARE + rules.goal - 1
 
 

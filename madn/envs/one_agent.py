@@ -42,7 +42,7 @@ class LudoGym(Env[Observation, np.int64]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Begin a game. The same seed gives the same rolls; `options["board"]` is a board to start from.
 
-        If the opponent has won before the agent's first turn, the only action is 0, and the game ends with it.
+        If the opponent wins before the agent's first turn, the only action is 0, and the game ends with it.
         """
         super().reset(seed=seed)
         self.episode.reset((options or {}).get("board"), self.np_random.random)
@@ -54,9 +54,9 @@ class LudoGym(Env[Observation, np.int64]):
         return seen, info
 
     def step(self, action: np.int64 | int) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Play an action; the opponent answers until it is the agent's turn again, or somebody has won.
+        """Play an action; the opponent plays until it is the agent's turn again or the game is over.
 
-        An action that is not legal loses the game; `info["illegal"]` then says which ply it was and what was legal.
+        An illegal action loses the game; `info["illegal"]` then says which ply it was and what was legal.
         """
         if self.agent is None:
             raise IllegalMoveError("there is no game: reset() begins one")
@@ -82,7 +82,7 @@ class LudoGym(Env[Observation, np.int64]):
         return seen, reward, True, False, info
 
     def _answer(self) -> None:
-        """Let the opponent play."""
+        """Let the opponent play until it is the agent's turn or the game is over."""
         episode = self.episode
         while episode.winner is None and episode.mover != self.agent:
             episode.step(self._chosen())
@@ -93,7 +93,7 @@ class LudoGym(Env[Observation, np.int64]):
             return next(iter(episode.moves))
         if self._fast is not None:
             starts = self._fast.choices(episode.own, episode.other, episode.roll)
-            chosen = [FIRST_SQUARE + start for start, _ in starts]  # nobody has a choice with a piece to bring in
+            chosen = [FIRST_SQUARE + start for start, _ in starts]  # there is no choice when a piece must be brought in
         else:
             chosen = list(map(action_of, self.opponent.choices(episode.board, episode.roll)))
         return chosen[0] if len(chosen) == 1 else chosen[int(self.np_random.random() * len(chosen))]

@@ -1,4 +1,4 @@
-"""A policy that was trained in an environment, as a player for matches and exact evaluations."""
+"""A policy trained in an environment, as a player for matches and exact evaluations."""
 
 from collections.abc import Callable
 from typing import SupportsIndex
@@ -22,7 +22,7 @@ class PolicyPlayer(Player):
         self.policy, self.name, self.description = policy, name, description
 
     def choices(self, board: Board, roll: int) -> tuple[Move, ...]:
-        """The move of the action, checked; a forced move is not asked for."""
+        """The move of the policy's action, checked; the policy is not asked about a forced move."""
         moves = {action_of(move): move for move in legal_moves(board, roll)}
         if len(moves) == 1:
             return tuple(moves.values())

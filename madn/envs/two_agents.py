@@ -1,4 +1,4 @@
-"""The game for PettingZoo: two agents that move in turn."""
+"""The game for PettingZoo: two agents play each other."""
 
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from madn.rules import Rules
 AGENTS = ("player_0", "player_1")
 
 
-class LudoAEC(AECEnv):  # type: ignore[misc]  # of a package without types
+class LudoAEC(AECEnv):  # type: ignore[misc]  # the package has no types
     """Two-player Mensch ärgere Dich nicht as an AEC environment; `madn.envs` describes it, `madn.envs.aec` makes it."""
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -43,7 +43,7 @@ class LudoAEC(AECEnv):  # type: ignore[misc]  # of a package without types
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Space[Any]:
-        """The numbered actions, of which `info["action_mask"]` has the legal ones."""
+        """The numbered actions; `info["action_mask"]` says which are legal."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
@@ -89,7 +89,7 @@ class LudoAEC(AECEnv):  # type: ignore[misc]  # of a package without types
         return rendered(self.episode, self.render_mode)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""
 
     def __str__(self) -> str:
         return f"madn.envs.aec({self.episode.rules!r})"

@@ -1,1 +1,1 @@
-"""The other games of the papers, one module each with its own kernel."""
+"""The other games of the papers, each in a module with its own kernel."""

@@ -1,8 +1,8 @@
 """Pictures of the games and their solutions, drawn with matplotlib (the extra `madn[plots]`): `madn plot NAME`.
 
-`PICTURES` names, for each picture, the module of this package that draws it and what it shows. Such a module has a
-function with the name of the picture (`_` for `-`) that returns a matplotlib `Figure` with labels and units. Those of
-`FROM_A_DATABASE` also take a database of German Ludo, whose game they then show. All are drawn in one `STYLE`.
+`PICTURES` names, for each picture, the module of this package that draws it and what it shows. The module has a
+function with the name of the picture (`_` for `-`) that returns a matplotlib `Figure` with labels and units. Those in
+`FROM_A_DATABASE` also take a database of German Ludo and then show its game. All are drawn in one `STYLE`.
 """
 
 from importlib import import_module
@@ -39,7 +39,7 @@ FROM_A_DATABASE = ("ratios", "averaged", "values", "cross-table")
 
 
 def draw(name: str, database: "Database | None" = None) -> "Figure":
-    """Compute and draw one of `PICTURES`; those of `FROM_A_DATABASE` for the game of a database, if there is one."""
+    """Compute and draw one of `PICTURES`; those in `FROM_A_DATABASE` show the game of `database` if it is given."""
     if name not in PICTURES:
         raise ValueError(f"{name!r} is not one of {', '.join(PICTURES)}")
     if database is not None and name not in FROM_A_DATABASE:

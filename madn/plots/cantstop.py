@@ -36,11 +36,11 @@ def cantstop_newton() -> Figure:
 
 
 def when_to_stop(game: CantStop) -> Figure:
-    """A panel for each choice of three columns: with how many steps in the longest of them one should stop."""
+    """A panel for each choice of three columns: with how many steps in the longest of them it is best to stop."""
     turn, first_player = stored_turn(game)
     worth = turn.worth(1 - first_player)
     last = game.columns - 1
-    choices = [  # the first of two that mirror each other
+    choices = [  # of two that mirror each other only the first
         chosen for chosen in combinations(range(game.columns), 3) if chosen <= tuple(last - c for c in chosen[::-1])
     ]
     down = -(-len(choices) // ACROSS)
@@ -57,7 +57,7 @@ def when_to_stop(game: CantStop) -> Figure:
     bar = figure.colorbar(
         image, ax=panels, ticks=range(-1, most + 1), location="bottom", aspect=40, shrink=0.9, pad=0.02
     )
-    bar.ax.set_xticklabels(["cannot be", "never", *map(str, range(1, most + 1))])
+    bar.ax.set_xticklabels(["impossible", "never", *map(str, range(1, most + 1))])
     bar.set_label("fewest steps in the third column with which to stop")
     figure.suptitle(f"When to stop in the first turn of {game} Can't Stop")
     return figure
@@ -68,7 +68,7 @@ cantstop_stop_4_1 = partial(when_to_stop, CantStop(4, 1))
 
 
 def _panel(axes: Axes, game: CantStop, turn: Turn, worth: Worth, columns: tuple[int, ...]) -> NDArray[np.int64]:
-    """The labels of a panel; returns what its cells show."""
+    """Label a panel; return what its cells show."""
     third = max(columns, key=lambda c: (game.lengths[c], c))
     across, up = (c for c in columns if c != third)
     table = np.empty((game.lengths[up], game.lengths[across]), np.int64)
@@ -89,7 +89,7 @@ def _panel(axes: Axes, game: CantStop, turn: Turn, worth: Worth, columns: tuple[
 
 
 def _stops(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], third: int) -> list[int] | None:
-    """The steps in the third column with which stopping is at least as good; None if no rolls lead to any."""
+    """The steps in the third column with which stopping is at least as good as rolling; None if none are possible."""
     found, possible = [], False
     for height in range(1, game.lengths[third] + 1):
         heights = {**steps, third: height}
@@ -104,7 +104,7 @@ def _stops(game: CantStop, turn: Turn, worth: Worth, steps: dict[int, int], thir
 
 
 def _ranges(numbers: list[int], last: int) -> str:
-    """Ascending numbers, written like 2,4+ if they go on to the last."""
+    """Ascending numbers as text, such as 2,4+ if they go on to `last`."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and parts[-1][-1] == number - 1:

@@ -1,4 +1,4 @@
-"""Pictures of German Ludo: the figures of the thesis from our own data, values, and matches."""
+"""Pictures of German Ludo: the figures of the thesis from our own data, and pictures of values and matches."""
 
 from dataclasses import replace
 from functools import cache
@@ -26,7 +26,7 @@ RATIO = "distance-to-finish ratio (1: won, -1: lost)"
 
 
 def positions() -> Figure:
-    """Bars, on a logarithmic scale: how many positions there are for 1 to 6 pieces a side."""
+    """Bars on a logarithmic scale: how many positions there are for 1 to 6 pieces a side."""
     figure = Figure(figsize=(WIDTH, 4.2))
     axes = figure.add_subplot()
     pieces = range(1, 7)
@@ -45,7 +45,7 @@ def positions() -> Figure:
 
 @cache
 def solved(pieces: int) -> Read:
-    """Solves a game: the winning probability of every position, by ID."""
+    """Solve a game; return a function that reads the winning probabilities of position IDs."""
     rules = Rules(pieces=pieces)
     wins = np.empty(rules.positions)
     solve(make_plan(rules)).read(0, wins)
@@ -93,7 +93,7 @@ def averaged(database: Database | None = None) -> Figure:
             ms=4,
             color=colour,
             mfc="none",
-            label=f"{_named(rules)}, {chunk:,} positions a mark",
+            label=f"{_named(rules)}, {chunk:,} positions per mark",
         )
         fitted = np.polynomial.polynomial.polyval(x, found.polynomial())
         axes.plot(x, 100 * fitted, "-", color=colour, lw=1)
@@ -141,9 +141,10 @@ def extremes() -> Figure:
 
 @cache
 def _extreme_boards(pieces: int) -> tuple[tuple[Board, float], tuple[Board, float]]:
-    """The worst and the best board, where one side lacks one piece on its first finish square.
+    """The worst and the best board: one side has all pieces home except the one for its first finish square.
 
-    All positions of these endgames are compared; that no other position is worse or better, a whole solve shows.
+    All positions of these endgames are compared. That no other position is worse or better is known from solves of the
+    whole game.
     """
     rules = Rules(pieces=pieces)
     start = Board((), (39, *range(41, 40 + pieces)), rules)
@@ -152,7 +153,7 @@ def _extreme_boards(pieces: int) -> tuple[tuple[Board, float], tuple[Board, floa
 
 
 def _draw_board(axes: Axes, board: Board) -> None:
-    """The board of `madn.drawing` with discs for pieces, the side to move red and at the bottom."""
+    """Draw the board of `madn.drawing` with discs for pieces; the side to move is red and at the bottom."""
     cells, squares = layout(board.rules), board.rules.squares
     axes.set_axis_off()
     axes.set(aspect="equal", xlim=(-0.9, cells.width - 0.1), ylim=(cells.height - 0.1, -0.9))
@@ -176,7 +177,7 @@ def _draw_board(axes: Axes, board: Board) -> None:
 
 
 def values(database: Database | None = None) -> Figure:
-    """How often each winning probability occurs, for one and two pieces and the game of a database."""
+    """How often each winning probability occurs: for one and two pieces, and for the game of a database."""
     figure = Figure(figsize=(WIDTH, 4.2))
     axes = figure.add_subplot()
     for (rules, read), colour in zip(_games(database).items(), (GREY, BLUE, RED), strict=False):
@@ -211,7 +212,7 @@ def census_counts(written: object) -> list[int] | None:
 
 
 def _count(rules: Rules, read: Read) -> list[int]:
-    """How many open positions have a value in each of the parts, all positions read."""
+    """How many open positions have a value in each of the parts, counted by reading all positions."""
     counts = np.zeros(PARTS, np.int64)
     for first in range(0, rules.positions, 1 << 22):
         found = read(np.arange(first, min(first + (1 << 22), rules.positions)))
@@ -220,11 +221,11 @@ def _count(rules: Rules, read: Read) -> list[int]:
     return [int(count) for count in counts]
 
 
-GAMES = 10_000  # of each pairing in the cross table: a standard error of half a per cent
+GAMES = 10_000  # of each pairing in the cross table, for a standard error of half a per cent
 
 
 def _matches(database: Database) -> tuple[list[str], NDArray[np.float64]]:
-    """`optimal` and the players with rules, and how often each, moving first, wins against each, in per cent."""
+    """`optimal` and the players with rules, and how often (in %) each beats each of them when moving first."""
     players = [OptimalPlayer(database), *(player for player in PLAYERS.values() if isinstance(player, RulePlayer))]
     start = Board.start(database.rules)
     table = [[100 * simulate(a, b, start, GAMES, seed=1).first_wins for b in players] for a in players]
@@ -238,14 +239,14 @@ def _embedded_matches() -> tuple[list[str], NDArray[np.float64]]:
 
 
 def house_rules() -> Figure:
-    """Two pieces, every combination of house rules: what the first move is worth, and what two players lose."""
+    """Two pieces, all combinations of house rules: what moving first is worth, and what two players lose."""
     games = [Rules(2, **dict(zip(HOUSE_RULES, on, strict=True))) for on in product((False, True), repeat=4)]
     names = [str(game).removeprefix("2 pieces, 40 squares").removeprefix(", ") or "printed rules" for game in games]
     figure = Figure(figsize=(WIDTH, 5.2))
     left, right = figure.subplots(1, 2, sharey=True)
     places = range(len(games))
     left.plot([100 * _start_wins(game)[0] for game in games], places, "o", color=RED)
-    left.set(xlabel="games won by who moves first (%)", xlim=(50, 51.3))
+    left.set(xlabel="games won by the side that moves first (%)", xlim=(50, 51.3))
     for name, colour in (("random", GREY), ("fpoc", BLUE)):
         lost = [50 - 50 * sum(_start_wins(game, name)) for game in games]
         right.plot(lost, places, "o", color=colour)
@@ -260,9 +261,9 @@ def house_rules() -> Figure:
 
 
 def _start_wins(rules: Rules, name: str = "") -> tuple[float, float]:
-    """What a player wins from the start of a game against the best reply, as first and as second."""
+    """How often a player beats the best reply from the start of a game, moving first and moving second."""
     start = Board.start(rules)
-    values = replace(rules, start_in_box=False)  # which has the same values
+    values = replace(rules, start_in_box=False)  # a game with the same values
     game, board = _evaluated(values, name), Board(start.own, start.other, values)
     return game.first_wins(board), 1 - game.second_wins(board)
 
@@ -273,7 +274,7 @@ def _evaluated(rules: Rules, name: str) -> Evaluation:
 
 
 def cross_table(database: Database | None = None) -> Figure:
-    """All players against each other as a heat map: two pieces, or the game of a database."""
+    """All players against each other as a heat map, for two pieces or the game of a database."""
     names, table = _embedded_matches() if database is None else _matches(database)
     rules = Rules(pieces=2) if database is None else database.rules
     figure = Figure(figsize=(WIDTH, 6.6))

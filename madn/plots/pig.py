@@ -16,7 +16,7 @@ ROLL, HOLD = "#c3ccd6", "#1d2733"
 
 
 def regions(variant: Variant, others: tuple[int, ...], title: str) -> Figure:
-    """Four panels, one for each score of the other player: own score to the right, turn score upwards."""
+    """Four panels, one for each score of the other player: own score on the x axis, turn score on the y axis."""
     game = Pig(variant=variant)
     strategy = solve(game).strategy
     figure = Figure(figsize=(WIDTH, 7))
@@ -52,7 +52,7 @@ def wubbel() -> Figure:
     bodies.set_rasterized(True)  # thousands of small faces
     axes.add_collection3d(bodies)
     axes.set(xlim=(0, 50), ylim=(0, 50), zlim=(0, 50))
-    axes.set(xlabel="own score (points)", ylabel="score of the other (points)", zlabel="turn score (points)")
+    axes.set(xlabel="own score (points)", ylabel="other player's score (points)", zlabel="turn score (points)")
     axes.view_init(elev=24, azim=-128)
     axes.set_title("Wubbel: hold inside this surface, roll outside")
     figure.colorbar(bodies, ax=axes, shrink=0.7, label="winning probability of the player to move")
@@ -74,7 +74,7 @@ def surface(solution: Solution) -> tuple[NDArray[np.float64], NDArray[np.float64
         here, there = np.delete(holds, -1, axis), np.delete(holds, 0, axis)
         cells = np.argwhere((here >= 0) & (there >= 0) & (here != there))
         side = np.eye(3)
-        corner = cells + side[axis] * 0.5  # cells are centred on whole numbers; their border is half a step on
+        corner = cells + side[axis] * 0.5  # cells are centred on whole numbers; their borders are half a step away
         u, v = side[(axis + 1) % 3] / 2, side[(axis + 2) % 3] / 2
         squares.append(np.stack([corner - u - v, corner + u - v, corner + u + v, corner - u + v], axis=1))
         shades.append(wins[tuple(cells.T)])

@@ -10,7 +10,7 @@ FIRST, SECOND = RED.fill, BLACK.fill
 
 
 def pyramid() -> Figure:
-    """Bars: the turns that the winner needs with best play of both sides, and the limit L."""
+    """Bars: the turns that the winner needs if both sides play their best, and the limit L."""
     tiers = list(range(2, 13))
     solutions = [solve(number, keep=False) for number in tiers]
     figure = Figure(figsize=(WIDTH, 5))

@@ -1,11 +1,11 @@
-"""The one style of the pictures: as wide as a column of text on a page, with letters that can be read there."""
+"""The style of all pictures: as wide as a column of text on a page, with letters that can be read there."""
 
 from typing import Any
 
 WIDTH = 7.2  # inches: about 700 pixels on a page
 SMALLEST = 8  # points, of any letter
 
-STYLE: dict[Any, Any] = {  # of matplotlib: its types list the names one by one
+STYLE: dict[Any, Any] = {  # Any, because the types of matplotlib list the names one by one
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.labelsize": 10,
@@ -20,4 +20,4 @@ STYLE: dict[Any, Any] = {  # of matplotlib: its types list the names one by one
     "axes.titlelocation": "left",
     "grid.alpha": 0.3,
 }
-BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#777777"  # of curves; the sides have those of drawing
+BLUE, RED, GREEN, GREY = "#3b6ea5", "#c03b2b", "#2e8b57", "#777777"  # of curves; sides have those of madn.drawing

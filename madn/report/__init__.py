@@ -1,8 +1,8 @@
-"""What the papers print beside what is computed here: `madn reproduce`.
+"""The numbers printed in the papers beside those computed here: `madn reproduce`.
 
 Each subject is a module of this package with one function, `facts(full, progress)`, that computes and yields `Fact`s;
-`full` allows it to take minutes instead of seconds, and `progress` hears of its long parts. What is printed comes from
-`madn/data/published.json` where it is there.
+`full` allows it to take minutes instead of seconds, and `progress` is called during its long parts. Printed numbers
+come from `madn/data/published.json` if they are in it.
 """
 
 import json
@@ -24,9 +24,9 @@ SUBJECTS = ("ludo", "pig", "wubbel", "cantstop", "pyramid")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One published statement and what the computation says; `agrees` is None where nothing can be said.
+    """One published statement and what the computation says; `agrees` is None if it does not decide the matter.
 
-    `z` is the difference in standard errors, where games were played instead of a computation.
+    `z` is the difference in standard errors if the number was measured in games instead of computed.
     """
 
     source: str
@@ -39,7 +39,7 @@ class Fact:
 
     @property
     def verdict(self) -> Verdict:
-        """What `agrees` says, as a word."""
+        """The value of `agrees` as a word."""
         return "undecided" if self.agrees is None else "agrees" if self.agrees else "differs"
 
 
@@ -50,37 +50,37 @@ class Paper:
     source: str
 
     def number(self, what: str, published: Value, ours: Value, note: str = "", *, agrees: bool | None = None) -> Fact:
-        """A printed number: it agrees if ours is the same, unless `agrees` says what does."""
+        """A printed number: it agrees if ours is the same, unless `agrees` is given."""
         return Fact(self.source, what, published, ours, ours == published if agrees is None else agrees, note)
 
     def measured(
         self, what: str, published: float, ours: float, errors: tuple[float, float], digits: int, note: str = ""
     ) -> Fact:
-        """A number that was measured in games, there and here, with the standard errors of both.
+        """A number that was measured in games, both there and here, with the standard errors of the two.
 
-        A dozen of them are compared: one is often two standard errors off by chance, hardly ever four.
+        Of the dozen that are compared, one is often two standard errors off by chance, but hardly ever four.
         """
         z = (ours - published) / hypot(*errors)
         agrees = True if abs(z) <= AGREES else False if abs(z) > DIFFERS else None
         if agrees is None:
             note += (
-                f"; between {AGREES:g} and {DIFFERS:g} standard errors chance is a possible reason: more games decide"
+                f"; {AGREES:g} to {DIFFERS:g} standard errors off: this may be due to chance; more games would decide"
             )
         return Fact(self.source, what, published, round(ours, digits), agrees, note, round(z, 2))
 
     def claim(self, what: str, holds: bool, note: str = "") -> Fact:
-        """A printed statement that holds or does not."""
+        """A printed statement that is true or not."""
         return Fact(self.source, what, True, holds, holds, note)
 
 
 def quiet(fraction: float, text: str) -> None:
-    """Progress that nobody sees."""
+    """A progress function that does nothing."""
 
 
 def facts(subject: str, full: bool = False, progress: Progress = quiet) -> Iterator[Fact]:
     """Compute the facts of one of `SUBJECTS`, in the order in which the paper prints them.
 
-    During a long part `progress` is called with the fraction of that part that is done, from 0 up, and its name.
+    During a long part, `progress` is called with the fraction of it that is done, starting from 0, and its name.
     """
     if subject not in SUBJECTS:
         raise ValueError(f"{subject!r} is not one of {', '.join(SUBJECTS)}")
@@ -97,5 +97,5 @@ def published() -> dict[str, Any]:
 
 
 def same_digits(ours: float, printed: float, decimals: int) -> bool:
-    """Whether a number, rounded to the decimals that are printed, is the printed one."""
+    """Whether a number equals the printed one when rounded to as many decimals."""
     return round(ours, decimals) == round(printed, decimals)

@@ -31,7 +31,7 @@ def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
         "over 10^36",
         f"{OFFICIAL.components:,}",
         f"the paper's own indexing scheme (section 4) has {indices:,} indices of anchors, about 2 x 10^18: the printed "
-        "exponent is twice that",
+        "exponent is twice as large",
         agrees=False,
     )
 
@@ -46,7 +46,7 @@ def _first_player(name: str, printed: dict[str, float], solution: Solution) -> F
 
 
 def _table_2(printed: dict[str, Any], solution: Solution) -> Iterator[Fact]:
-    """Mean iterations by the values (x, y) of a component; the table is symmetric, so half of it says all."""
+    """Mean iterations by the values (x, y) of a component; the table is symmetric, so half of it is enough."""
     iterations, components = (table.T.tolist() for table in solution.table)
     for row, (y, cells) in enumerate(printed["rows_y"].items()):
         for column, cell in enumerate(cells):
@@ -61,10 +61,10 @@ def _table_2(printed: dict[str, Any], solution: Solution) -> Iterator[Fact]:
 
 
 def _short_of(total: int, count: int, cell: float) -> str:
-    """How few iterations more or less would give the printed digits."""
+    """A note on how few iterations separate the result from the printed digits."""
     edge = cell - 0.005 if total / count < cell else cell + 0.005
     off = abs(edge * count - total)
     return (
         f"{total:,} iterations of {count:,} components; {off:.1f} of them decide the second decimal. Components whose "
-        "pieces meet in the solution end one iteration earlier or later as rounding falls"
+        "pieces meet at the solution end one iteration earlier or later depending on rounding"
     )

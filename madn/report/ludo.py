@@ -14,15 +14,16 @@ from madn.solver import make_plan, solve
 
 PAPER = Paper("thesis")
 MANY_THREADS = (
-    "one thread here, in the order of the IDs; with 48, as in the thesis, the order of the updates and with it the "
-    "number of iterations are a matter of chance"
+    "one thread here, in the order of the IDs; with 48 threads, as in the thesis, the order of the updates, and with "
+    "it the number of iterations, is a matter of chance"
 )
 
 
 def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
-    """Counts, Table 5.1 for 1 and 2 pieces, iterations, Table 5.2 with fewer games.
+    """Counts, Table 5.1 for 1 and 2 pieces, iterations, and Table 5.2 with fewer games.
 
-    With `full` Table 5.1 for 3 pieces and the extremes of 4, and a million games for each pairing, as the thesis.
+    With `full` also Table 5.1 for 3 pieces and the extremes for 4, and a million games for each pairing, as in the
+    thesis.
     """
     numbers = published()["madn"]
     count = numbers["position_count"]["4"]
@@ -32,7 +33,7 @@ def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
         yield from _table_5_1(pieces, numbers["table_5_1_percent"][str(pieces)], progress)
     for pieces in (1, 2):
         printed = numbers["iterations_1e-6"][str(pieces)]
-        threads = 1 if pieces < 3 else None  # several read values while others write them: a sweep more or less
+        threads = 1 if pieces < 3 else None  # with several, their timing can change the sweeps by one
         sweeps = solve(make_plan(Rules(pieces=pieces), method="thesis", tolerance=1e-6, threads=threads)).sweeps
         note = "" if sweeps == printed else MANY_THREADS
         yield PAPER.number(f"iterations to 1e-6, {pieces} pieces", printed, sweeps, note)
@@ -57,7 +58,7 @@ SEEMS, UNSEEN, FRONT = Rule("seeming-capture"), Rule("seeming-passing", avoid=Tr
 MISTAKEN = {  # how the players of the thesis seem to have played: docs/results.md
     "random": PLAYERS["random"],
     "fpoc": RulePlayer("fpoc", "Sees pieces that are not there.", (SEEMS, FRONT)),
-    "fpnpoc": RulePlayer("fpnpoc", "Sees them, and jumps over others unseen.", (SEEMS, UNSEEN, FRONT)),
+    "fpnpoc": RulePlayer("fpnpoc", "Sees them too, and fails to see others it jumps over.", (SEEMS, UNSEEN, FRONT)),
 }
 
 
@@ -76,7 +77,7 @@ def _table_5_2(printed: dict[str, dict[str, float]], games: int, progress: Progr
 
 
 def _four_piece_extremes(printed: dict[str, float], progress: Progress) -> Iterator[Fact]:
-    """The worst and the best position of four pieces: an endgame that is computed without the whole game."""
+    """The worst and the best position of four pieces: they are in an endgame that can be computed by itself."""
     rules = Rules(pieces=4)
     game = evaluate(rules, None, None, start=Board.parse("b/39,41,42,43", rules), progress=progress)
     for name, (board, win) in (("min", game.worst_for_first()), ("max", game.best_for_second())):

@@ -35,7 +35,7 @@ def holds_and_choices(strategy: Strategy) -> tuple[NDArray[np.bool_], NDArray[np
 
 
 def first_holds(holds: NDArray[np.bool_], scores: int) -> tuple[int, int, int]:
-    """The smallest turn score at which to hold: at 0:0, and its range while both scores are lower."""
+    """The smallest turn score at which to hold: at 0:0, and its range while both scores are below `scores`."""
     first = holds[:scores, :scores].argmax(axis=-1)
     return int(first[0, 0]), int(first.min()), int(first.max())
 
@@ -45,10 +45,10 @@ def _classic(solution: Solution) -> Iterator[Fact]:
     holds, _ = holds_and_choices(strategy)
     sixes = 2 * (-(-TARGET // FACES) - 1) + 1
     yield PAPER.number(
-        "a 6 rolled 70 times running ends every game",
+        "a 6 rolled 70 times in a row ends every game",
         70,
         sixes,
-        f"{sixes} are enough: whoever holds when, one of two players has {-(-TARGET // FACES)} of them",
+        f"{sixes} are enough: whenever they hold, one of the two players gets {-(-TARGET // FACES)} of them",
         agrees=sixes <= 70,
     )
     reply = duel(best_response(strategy), strategy)
@@ -63,7 +63,7 @@ def _classic(solution: Solution) -> Iterator[Fact]:
         "states in which an action must be given",
         "about 4 000 000",
         states,
-        "own and other score 0 to 199, turn score 1 to 199 less the own score; one player",
+        "own and other score 0 to 199, turn score 1 to 199 minus the own score; for one player",
         agrees=round(states, -6) == 4_000_000,
     )
     start, least, most = first_holds(holds, 40)
@@ -74,7 +74,7 @@ def _classic(solution: Solution) -> Iterator[Fact]:
         f"at 0:0 the first stop is {start}; it lies between {least} and {most} while both scores are below 40",
         agrees=start == least == most == 20,
     )
-    gains = [5 * turn + sum(range(2, FACES + 1)) - 6 * turn for turn in range(1, 40)]  # six times that of a roll
+    gains = [5 * turn + sum(range(2, FACES + 1)) - 6 * turn for turn in range(1, 40)]  # six times the gain of a roll
     most_points = 1 + next(i for i, gain in enumerate(gains) if gain <= 0)
     yield PAPER.number(
         "the largest expected turn score (Roters): stop from 20 points on",
@@ -88,7 +88,7 @@ def _classic(solution: Solution) -> Iterator[Fact]:
     yield PAPER.claim(
         "the larger the opponent's score, the riskier the strategy",
         falling,
-        f"the number of states with a stop never grows: {', '.join(listed)} for 0, 150, 180, 185",
+        f"the number of states with a stop never increases: {', '.join(listed)} for 0, 150, 180, 185",
     )
     last = int(np.flatnonzero(counts).max())
     yield PAPER.number(
@@ -100,10 +100,10 @@ def _classic(solution: Solution) -> Iterator[Fact]:
     turns, expected = fewest_turns(solution.game)
     result = duel(strategy, turns)
     yield PAPER.number(
-        "wins in % against the fewest expected turns (Haigh and Roters)",
+        "wins in % against fewest expected turns (Haigh and Roters)",
         52,
         round(100 * result.average, 6),
-        f"10 000 000 games there, computed here: {100 * result.starting:.4f} beginning, {100 * result.replying:.4f} "
+        f"10 000 000 games there, computed here: {100 * result.starting:.4f} if it begins, {100 * result.replying:.4f} "
         f"otherwise. The other strategy needs {expected[0]:.4f} turns",
         agrees=round(100 * result.average) == 52,
     )
@@ -119,7 +119,7 @@ def _exact(solution: Solution) -> Iterator[Fact]:
     yield PAPER.claim(
         "exact variant: the game is transient",
         not dead,
-        f"from {dead[0]} no roll scores: at ({dead[0]},{dead[0]}) nobody can finish. Optimal play never goes there",
+        f"no roll scores from {dead[0]}: at ({dead[0]},{dead[0]}) nobody can finish. Optimal play never goes there",
     )
     start, least, most = first_holds(holds, 40)
     yield PAPER.number(
@@ -135,7 +135,7 @@ def _exact(solution: Solution) -> Iterator[Fact]:
     yield PAPER.claim(
         "exact variant: the strategy never becomes so risky",
         bool(counts[alive].all()),
-        f"states with a stop against every score that can still win, at least {counts[fewest]:,} (at {fewest})",
+        f"every score that can still win has states with a stop against it, at least {counts[fewest]:,} (at {fewest})",
     )
     chances = [_chance_in_a_turn(need) for need in range(1, TARGET + 1)]
     best = max(range(TARGET), key=chances.__getitem__)
@@ -143,7 +143,8 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         "exact variant: the probability of winning in any turn is at most 1/6",
         round(1 / 6, 6),
         round(chances[best], 6),
-        f"1/6 bounds a roll, not a turn: with {best + 1} points missing and rolling on it is {chances[best]:.6f}",
+        f"1/6 bounds a roll, not a turn: with {best + 1} points missing, rolling on wins with probability "
+        f"{chances[best]:.6f}",
         agrees=chances[best] <= 1 / 6,
     )
     rolls = {}
@@ -157,7 +158,7 @@ def _exact(solution: Solution) -> Iterator[Fact]:
         194,
         widest,
         f"states that roll: {', '.join(f'{rolls[total]:,} on {total}' for total in (192, 193, 194, 195))}; on 194 it "
-        "is best to stop almost everywhere. (199, from where no roll scores, is left out.)",
+        "is best to stop almost everywhere. (199, from which no roll scores, is left out.)",
     )
     yield _gap(solution, 1e-9)
 
@@ -190,6 +191,6 @@ def _difference(solution: Solution) -> Iterator[Fact]:
     yield PAPER.claim(
         "difference variant: near the target it rolls whatever the opponent's score",
         near < TARGET,
-        f"for own scores: from {near} on every state rolls, from {low} on against scores up to 180. Counting the turn "
-        f"score, no: at 0 + 199 points against 0 the action is to {solution.action(0, 0, 199)}",
+        f"true for own scores: from {near} on every state rolls, against scores up to 180 from {low} on. Not true if "
+        f"the turn score counts: at 0 + 199 points against 0 the action is to {solution.action(0, 0, 199)}",
     )

@@ -9,7 +9,7 @@ from madn.report import Fact, Paper, Progress, published, quiet
 PAPER = Paper("Fujita")
 TIERS_OF_COROLLARIES = 11
 
-# What is printed of some states, all of it unique.
+# What the paper prints for some states; every best action is the only one.
 EXAMPLES: list[tuple[str, State, str, int | str]] = [
     ("Example 4.1", (1, 1), "W", 1),
     ("Example 4.1", (1, 1), "best action", "(2,1,2)"),
@@ -28,7 +28,7 @@ EXAMPLES: list[tuple[str, State, str, int | str]] = [
 
 
 def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
-    """All facts, with or without `full`: the whole of Table 1 takes seconds."""
+    """All facts, with or without `full`: all of Table 1 takes only seconds."""
     table = published()["pyramid"]["table_1"]
     printed_limits = list(table["limit_L"].values())
     limits = [limit(int(tiers)) for tiers in table["limit_L"]]
@@ -59,12 +59,12 @@ def _first(solution: Solution, value: Value, printed: int) -> Fact:
     tiers, note = solution.tiers, ""
     if value.first != printed:
         bars = tiers * (tiers + 1) // 2
-        most = solution.limit + bars // 2  # all bars but one are marked, the first player begins
+        most = solution.limit + bars // 2  # all bars but one get marked, and the first player begins
         note = f"the paper's own recursions (3.2)-(3.5) give {value.first}"
         if tiers == 3:
             note += ", and so does its Example 4.2"
         if printed > most:
-            note += f"; in no play has the first player more than {bars // 2} turns, so W is at most {most}"
+            note += f"; the first player never has more than {bars // 2} turns, so W is at most {most}"
     return PAPER.number(f"Table 1, {tiers} tiers: W(x0)", printed, value.first, note)
 
 
@@ -116,8 +116,8 @@ def _corollaries(solution: Solution) -> Iterator[Fact]:
         "4.7",
         "Z(2k, l) = L + k",
         lambda k, run: second(2 * k, run) == L + k,
-        "Z is L + k + 1 for l = 5 to 10 and L + k + 2 for l = 11: the second player can leave two runs of 2 (of 5) "
-        "and so make the first player take more turns",
+        "Z is L + k + 1 for l = 5 to 10 and L + k + 2 for l = 11: the second player can leave two runs of 2 (of 5), "
+        "so that the first player needs more turns",
     )
     yield check(
         "4.8",

@@ -1,4 +1,4 @@
-"""Breitner, "Würfeln mit Wubbel": the dice race to 50 of the Linux-Magazin's contest."""
+"""Breitner, "Würfeln mit Wubbel": the dice race to 50 from a contest of the Linux-Magazin."""
 
 import time
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
     """Every statement of the article that can be computed, in its order."""
     solution = solve(WUBBEL)
     start = round(100 * solution.start, 6)
-    yield PAPER.claim("who begins has an advantage", start > 50, f"wins {start} %")
+    yield PAPER.claim("the player who begins has an advantage", start > 50, f"wins {start} %")
     ends, ends_in_hand = recursion_ends(0), recursion_ends(1)
     yield PAPER.claim(
         "with the mercy point, formula (2) ends",
         ends,
-        "saving with nothing in hand leads from (e, g, 0) to (g, e, 0) and back; where saving needs points in hand it "
+        "saving with nothing in hand leads from (e, g, 0) to (g, e, 0) and back; if saving needs points in hand it "
         + ("ends" if ends_in_hand else "does not end either"),
     )
     calls, states = mercy_calls(42, 42, 0)
@@ -39,12 +39,12 @@ def facts(full: bool, progress: Progress = quiet) -> Iterator[Fact]:
         "P is a fixed point of the functional F: largest |F(P) - P|",
         0,
         round(printed, 6),
-        "F is printed with p(g, e + u, 0) for a save, where formula (1) has 1 - P(g, e + u, 0); with that it is "
-        f"{corrected:.1e}",
+        "F is printed with p(g, e + u, 0) for a save, where formula (1) has 1 - P(g, e + u, 0); with the latter the "
+        f"difference is {corrected:.1e}",
         agrees=printed < 1e-12,
     )
     slack = contraction_slack()
-    yield PAPER.claim("the weights d_u fulfil both inequalities", slack > 0, f"by at least {slack:.1e}")
+    yield PAPER.claim("the weights d_u satisfy both inequalities", slack > 0, f"by at least {slack:.1e}")
     yield from _program(solution)
     yield from _decisions(solution)
     reply = duel(best_response(solution.strategy), solution.strategy)
@@ -65,7 +65,7 @@ def recursion_ends(fewest_to_save: int) -> bool:
         if g >= GOAL or e + u >= GOAL:
             return True
         if (e, g, u) not in done:
-            done[e, g, u] = False  # as long as it is being computed
+            done[e, g, u] = False  # while it is being computed
             needed = [(e, g, u + face) for face in range(1, 6)] + [(g, e + 1, 0)]
             needed += [(g, e + u, 0)] if u >= fewest_to_save else []
             done[e, g, u] = all(ends(*state) for state in needed)
@@ -89,7 +89,7 @@ def functional_residual(solution: Solution, corrected: bool) -> float:
 
 
 def mercy_calls(e: int, g: int, u: int) -> tuple[int, int]:
-    """Calls of P that the recursion of formula (2) makes without a table, and the different states among them."""
+    """How often the recursion of formula (2) calls P without a table, and for how many different states."""
     known: dict[tuple[int, int, int], int] = {}
 
     def calls(e: int, g: int, u: int) -> int:
@@ -105,11 +105,11 @@ def mercy_calls(e: int, g: int, u: int) -> tuple[int, int]:
 
 
 def contraction_slack() -> float:
-    """By how much the article's weights fulfil the two inequalities that make F a contraction, at the least."""
+    """The least margin by which the article's weights satisfy the two inequalities that make F a contraction."""
     weights = [Fraction(1)] + [Fraction(1, 6) * Fraction(7, 6) ** (u - 1) for u in range(1, 6)]
     while len(weights) <= GOAL:
         weights.append((7 * weights[-1] - weights[-6]) / 6)
-    rest = 6 - sum(weights)  # all d'_u together are 6: each is the sum of the five before it, divided by 6
+    rest = 6 - sum(weights)  # all d'_u add up to 6: each is the sum of the five before it, divided by 6
     d = weights[:1] + [weight + rest / 600 for weight in weights[1:]]
     first = d[0] - sum(d) / 6
     others = [d[u] - sum(d[max(0, u - 5) : u]) / 6 for u in range(1, GOAL + 1)]
@@ -133,7 +133,7 @@ def _program(solution: Solution) -> Iterator[Fact]:
         "less than 1",
         round(seconds, 2),
         f"{updates:,} values computed; it stops at changes of {EPS:g}, the largest error is {error:.1e}, and "
-        f"{wrong} of {solution.states:,} actions differ. Solved exactly it takes {solution.seconds:.3f} s",
+        f"{wrong} of {solution.states:,} actions differ. Solving the game exactly takes {solution.seconds:.3f} s",
         agrees=seconds < 1,
     )
 
@@ -157,5 +157,5 @@ def _decisions(solution: Solution) -> Iterator[Fact]:
     yield PAPER.claim(
         "the decision is not monotone",
         bumpy > 0,
-        f"at {bumpy} of {len(pairs):,} pairs of scores more points in hand turn a save into a roll",
+        f"at {bumpy} of {len(pairs):,} pairs of scores, having more points in hand turns a save into a roll",
     )

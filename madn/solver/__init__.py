@@ -19,14 +19,14 @@ def solve(
     receiver: Receiver | None = None,
     scratch: Scratch | None = None,
 ) -> Solution:
-    """Carry out a plan. `progress` is told the part that is done, 0 to 1, and what is being worked on.
+    """Carry out a plan. `progress` is called with the fraction done, 0 to 1, and what is being worked on.
 
     A plan with a scratch directory needs that directory, opened with `scratch_directory(plan)`. Its values go to
-    `receiver`, component after component, and are removed; other solutions keep them. Raises ResourceError before any
-    work if the memory is not there.
+    `receiver`, component by component, and are then removed; without one, the solution keeps its values. Raises
+    ResourceError before any work is done if there is not enough memory.
     """
     if (plan.scratch is None) != (scratch is None):
-        raise PlanError("a plan with a scratch directory needs it opened, and no other plan does")
+        raise PlanError("a plan with a scratch directory needs that directory opened; any other plan must not have one")
     plan.check_memory()
     report = progress or (lambda fraction, text: None)
     if plan.method == "thesis":

@@ -1,9 +1,9 @@
-# The best move of every position and roll, and how much hangs on it, from the rows of a pair of finish zones.
-# `_best_moves.pyx` and `_best_moves_avx2.pyx` compile this text for two instruction sets.
+# Finds the best move for every position and roll, and how much it matters, from the rows of a pair of finish zones.
+# `_best_moves.pyx` and `_best_moves_avx2.pyx` compile this source for two instruction sets.
 #
 # Both matrices are in the row player's view, minus one half, in stored units (as in `sweep_structs.pxi`), and every row
-# is whole: `L[start[a] + b]` a is to move, `R[start[a] + b]` b is to move. Rows may be those of a window: only the rows
-# that are asked for and those that their moves lead to are touched.
+# has all columns: `L[start[a] + b]` if a is to move, `R[start[a] + b]` if b is. The rows may be in a window: only the
+# rows that are asked for and those that their moves lead to are accessed.
 
 import numpy as np
 
@@ -32,15 +32,15 @@ cdef extern from "best_moves.h":
                   uint64_t squares, int64_t first, int n, double tie, uint16_t* words, found_t* found) noexcept nogil
 
 cdef enum:
-    MOST = 4             # options of a roll: 2 bits of a word
-    MAX_KINDS = 16       # the side itself and the finish zones it can leave to
+    MOST = 4             # options for a roll: a choice has 2 bits of a word
+    MAX_KINDS = 16       # the side itself and the finish zones it can move to
 
 ctypedef fused value_t:
     int32_t
     double
 
 
-cdef struct Tables:      # what the loops read; the arrays belong to the caller
+cdef struct Tables:      # what the loops read; the caller owns the arrays
     const int64_t* start
     const uint64_t* facing
     const int32_t* first
@@ -56,11 +56,11 @@ cdef struct Tables:      # what the loops read; the arrays belong to the caller
 def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, const uint64_t[::1] facing,
                   const int32_t[::1] square_first, const int32_t[::1] holder, const int32_t[::1] captured,
                   int64_t columns, int64_t first_row, int64_t end_row, int threads):
-    """Fill the slots of rows first_row..end_row-1 in which both stand on one square: the value after a capture.
+    """Fill the slots of rows first_row..end_row-1 where both sides share a square with the value after the capture.
 
-    That is the value against the column state without its piece there; without all of them if they share several
-    squares. `holder[square_first[q]:square_first[q + 1]]` are the columns that hold square q, `captured` what each is
-    without that piece.
+    That is the row's value against the column state without its piece on that square, or without all such pieces if
+    they share several squares. `holder[square_first[q]:square_first[q + 1]]` are the columns that hold square q;
+    `captured` says which state each becomes without that piece.
     """
     cdef int64_t a, squares = square_first.shape[0] - 1, held = min(holder.shape[0], captured.shape[0])
     check_ascending("square_first", square_first, held)
@@ -69,7 +69,7 @@ def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, cons
     check_rows(start, facing, columns, first_row, end_row, min(L.shape[0], R.shape[0]), threads)
     for a in range(first_row, end_row):
         if facing[a] >> squares:
-            raise ValueError("a row stands on a square that no list is for")
+            raise ValueError("a row stands on a square that has no list of columns")
     if held == 0 or L.shape[0] == 0:
         return
     for a in prange(first_row, end_row, nogil=True, num_threads=threads, schedule="dynamic", chunksize=4):
@@ -78,7 +78,7 @@ def fill_captures(value_t[::1] L, value_t[::1] R, const int64_t[::1] start, cons
 
 cdef void fill_row(value_t* left, value_t* right, uint64_t squares, const int32_t* square_first,
                    const int32_t* holder, const int32_t* captured) noexcept nogil:
-    """One square after the other, ascending: a state that shares two is first right when the second has its turn."""
+    """Fill a row square by square, ascending: the slot of a state that shares two is right only after the second."""
     cdef int square, i
     while squares:
         square = madn_lowest(squares)
@@ -93,23 +93,23 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
            int64_t first_row, int64_t end_row, double tie, int threads, uint16_t[::1] words=None):
     """Find the best option of every roll for rows first_row..end_row-1 against all columns.
 
-    `bases` are the matrices (L, R) by kind, the component itself first. Row a has for roll r the options
-    first[6a + r - 1] to first[6a + r] - 1; option o leads to what begins at offset[o] of the R of its kind, after a 6
-    of the L. `lands` is None, or for each option the square that it lands on, as a bit in the numbers of the columns'
-    `masks`: then captures are a duty. The last legal option within `tie` of the best is chosen:
-    words[(a - first_row) * columns + b] has 2 bits for each roll, those of roll 1 lowest, 0 where there is at most one
-    option or no position.
+    `bases` are the matrices (L, R) by kind, the component itself first. For roll r, row a has the options
+    first[6a + r - 1] to first[6a + r] - 1. Option o leads to the vector that begins at offset[o] in the R of its kind,
+    or after a 6 in the L. `lands` is None, or gives the square that each option lands on, as a bit numbered as in the
+    columns' `masks`: then there is a duty to capture. The last legal option within `tie` of the best is chosen:
+    words[(a - first_row) * columns + b] has 2 bits for each roll, those of roll 1 lowest. They are 0 where there is at
+    most one option or no position.
 
-    Returns, in stored units and over the positions only: the number of decisions, in how many no other option is within
-    the tie of the best, the sum of all margins (best less second-best), and the largest margin as (value, row, column,
-    roll). Of equal ones the first is named, by row, then by column, then by roll; -1 stands for none.
+    Returns, in stored units and for positions only: the number of decisions, the number of those in which no other
+    option is within the tie of the best, the sum of all margins (best minus second-best), and the largest margin as
+    (value, row, column, roll). Among equal margins it is the first by row, then column, then roll; -1 means none.
     """
     cdef Tables t
     cdef int64_t i, columns = masks.shape[0], rows = end_row - first_row
     cdef bint wide
     if not 0 < len(bases) <= MAX_KINDS:
         raise ValueError("no matrices, or more kinds than a side can move to")
-    sizes = np.array([[len(left), len(right)] for left, right in bases], np.int64)    # refuses what is no pair
+    sizes = np.array([[len(left), len(right)] for left, right in bases], np.int64)    # raises if one is not a pair
     values, _ = bases[0]
     wide = values.dtype == np.float64
     if not 0 <= tie < 1 << 30 or not (wide or tie == <int32_t>tie):
@@ -148,7 +148,7 @@ def choose(list bases, const int64_t[::1] start, const uint64_t[::1] facing, con
 
 cdef void choose_rows(const Tables* t, int64_t first_row, int64_t rows, int threads, uint16_t* words, value_t typed,
                       found_t* found) noexcept nogil:
-    """A block of columns after the other, each with all rows: then what they lead to is read from memory once."""
+    """Go through the columns block by block, each for all rows, so that what they lead to is read from memory once."""
     cdef int64_t b = 0, i
     while b < t.columns:
         for i in prange(rows, num_threads=threads, schedule="dynamic", chunksize=8):
@@ -158,7 +158,7 @@ cdef void choose_rows(const Tables* t, int64_t first_row, int64_t rows, int thre
 
 cdef void choose_block(const Tables* t, int64_t a, int64_t b, uint16_t* words, value_t typed,
                        found_t* found) noexcept nogil:
-    """Row a against the columns from b on. `typed` only says which values they are."""
+    """Choose for row a against the block of columns from b on. `typed` only conveys the type of the values."""
     cdef const value_t* option[DIE * MOST]
     cdef int count[DIE]
     cdef int o, begin = t.first[DIE * a], six = t.first[DIE * a + DIE - 1], end = t.first[DIE * a + DIE]
@@ -175,7 +175,7 @@ cdef void choose_block(const Tables* t, int64_t a, int64_t b, uint16_t* words, v
 
 
 cdef added_up(const found_t* found, int64_t first_row, int64_t rows, bint wide):
-    """The figures of all rows together, row after row: the same bits for any number of threads."""
+    """Combine what was found in all rows, row after row: the bits do not depend on the number of threads."""
     cdef int64_t i, widest = 0, decisions = 0, unique = 0, whole = 0
     cdef double margins = 0
     for i in range(rows):
@@ -206,7 +206,7 @@ cdef int check_rows(const int64_t[::1] start, const uint64_t[::1] facing, int64_
 
 cdef int check_options(const int32_t[::1] first, const int8_t[::1] kind, const int64_t[::1] offset, int64_t columns,
                        int64_t first_row, int64_t end_row, const int64_t[:, ::1] sizes) except -1:
-    """Raise ValueError unless all options of these rows are inside the matrices, and no roll has too many."""
+    """Raise ValueError unless all options of these rows are inside the matrices and no roll has too many."""
     cdef int64_t i, o, known = min(kind.shape[0], offset.shape[0])
     if first.shape[0] <= DIE * end_row:
         raise ValueError("a row has no list of options")
@@ -221,7 +221,7 @@ cdef int check_options(const int32_t[::1] first, const int8_t[::1] kind, const i
 
 
 cdef const void* address(array, bint wide) except? NULL:
-    """Where the values are; the caller keeps the array alive."""
+    """Return a pointer to the values; the caller keeps the array alive."""
     cdef const int32_t[::1] narrow
     cdef const double[::1] double_width
     if wide:

@@ -1,4 +1,4 @@
 # cython: embedsignature=True
-"""The best moves of many positions, for any processor."""
+"""The best moves of many positions, compiled for any processor."""
 
 include "_best_moves.pxi"

@@ -1,4 +1,4 @@
 # cython: embedsignature=True
-"""The best moves of many positions, for processors with AVX2: the same text, compiled with wider instructions."""
+"""The best moves of many positions, for processors with AVX2: the same source, compiled with wider instructions."""
 
 include "_best_moves.pxi"

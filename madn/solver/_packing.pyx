@@ -1,9 +1,10 @@
-"""Strips of a component on disk: only positions, tile after tile, without the slots where both stand on one square.
+"""Packing strips of a component for disk: tile by tile, positions only, no slots where both sides share a square.
 
-A tile is a class of rows against a class of columns, and has two halves: the values of R, row after row, then those
-of L; after each half come PAD bytes of zeros (the loops write a value first and then see whether it was a position).
-Floats, and words of best moves, are stored as they are. Fixed-point numbers are rounded to multiples of 2^-24 and take
-three bytes: `round_values` does the same to values in memory, so that it does not matter whether they were on disk.
+A tile is a class of rows against a class of columns. It has two halves: the values of R, row after row, then those of
+L. Each half is followed by PAD bytes of zeros, because the loops write a value before they know whether it was a
+position. Floats and words of best moves are stored unchanged. Fixed-point numbers are rounded to multiples of 2^-24 and
+take three bytes; `round_values` rounds values in memory in the same way, so that it makes no difference whether they
+have been on disk.
 """
 
 import numpy as np
@@ -35,21 +36,21 @@ STORED_BYTES = {np.dtype(np.int32): 3, np.dtype(np.float64): 8, np.dtype(np.uint
 
 
 cdef inline int32_t rounded(int32_t value) noexcept nogil:
-    """A fixed-point number as a multiple of 2^-24: the nearest, of two the one further from 0, as for its negative.
+    """Round a fixed-point number to the nearest multiple of 2^-24; a tie is rounded away from 0, for symmetry.
 
-    Certainty itself, which no position of an open game has, is one step too large.
+    A certain win, which no position of an unfinished game is, would be one step too large to be stored.
     """
     cdef int32_t steps = (value + (1 << (DROPPED - 1)) - (value <= 0)) >> DROPPED
     return max(-LARGEST, min(<int32_t>LARGEST, steps))
 
 
 cdef inline int stored_bytes(item_t like) noexcept nogil:
-    """How many bytes an item takes."""
+    """How many bytes an item takes on disk."""
     return 3 if item_t is int32_t else <int>sizeof(item_t)
 
 
 cdef inline void put(uint8_t* to, item_t item) noexcept nogil:
-    """Store an item; what comes after it may change."""
+    """Store an item; the byte after it may be overwritten."""
     cdef int32_t steps
     if item_t is int32_t:
         steps = rounded(item)
@@ -59,7 +60,7 @@ cdef inline void put(uint8_t* to, item_t item) noexcept nogil:
 
 
 cdef inline item_t get(const uint8_t* place, item_t like) noexcept nogil:
-    """An item that was stored; reads four bytes of a value of three."""
+    """Load a stored item; for one of three bytes, four are read."""
     cdef int32_t steps
     cdef item_t item
     if item_t is int32_t:
@@ -71,7 +72,7 @@ cdef inline item_t get(const uint8_t* place, item_t like) noexcept nogil:
 
 
 def round_values(value_t[::1] values not None, int threads):
-    """Round fixed-point numbers as they are stored; floats stay."""
+    """Round fixed-point numbers in place to what would be stored; floats stay as they are."""
     cdef int64_t i
     threads = checked_threads(threads)
     if value_t is int32_t:
@@ -80,7 +81,7 @@ def round_values(value_t[::1] values not None, int threads):
 
 
 cdef int64_t checked_halves(const int64_t[::1] counts, int64_t packed, int64_t widths) except -1:
-    """How many halves of tiles there are, if so many values of each have room in `packed` and `widths` bytes."""
+    """Return the number of halves of tiles; raise ValueError unless their values fit into that many bytes."""
     cdef int64_t i, values = 0
     for i in range(counts.shape[0]):
         if not 0 <= counts[i] <= widths - values:
@@ -92,7 +93,7 @@ cdef int64_t checked_halves(const int64_t[::1] counts, int64_t packed, int64_t w
 
 
 cdef inline int32_t steps_at(const uint8_t* place) noexcept nogil:
-    """A packed fixed-point number, in the steps that are stored; reads a byte more."""
+    """A packed fixed-point number, in steps of 2^-24; one byte beyond it is read too."""
     cdef uint32_t steps
     memcpy(&steps, place, 4)
     return <int32_t>(steps << 8) >> 8
@@ -100,10 +101,11 @@ cdef inline int32_t steps_at(const uint8_t* place) noexcept nogil:
 
 def spread(const uint8_t[::1] low not None, const uint8_t[::1] high not None, const int64_t[::1] counts not None,
            uint8_t[::1] widths not None):
-    """Fill `widths` with how far packed fixed-point numbers are apart, in the steps that are stored.
+    """Fill `widths` with the differences of packed fixed-point numbers, in steps of 2^-24.
 
-    `counts` are the values in each half of a tile. Raises ValueError if `high` is less, or more than 255 steps larger,
-    or if one is the last that can be stored: then it may not be what it was.
+    `counts` says how many values each half of a tile has. Raises ValueError if a number in `high` is smaller than its
+    counterpart in `low` or more than 255 steps larger, or if either is the extreme that can be stored: it may have been
+    clamped.
     """
     cdef int64_t halves = checked_halves(counts, min(low.shape[0], high.shape[0]), widths.shape[0])
     cdef int64_t i, k, at = 0, to = 0
@@ -119,12 +121,12 @@ def spread(const uint8_t[::1] low not None, const uint8_t[::1] high not None, co
                 to += 1
             at += PAD_BYTES
     if outside:
-        raise ValueError("bounds are in the wrong order, more than 255 steps apart, or not to be stored")
+        raise ValueError("bounds are in the wrong order, more than 255 steps apart, or too large to be stored")
 
 
 def widen(uint8_t[::1] packed not None, const uint8_t[::1] widths not None, const int64_t[::1] counts not None,
           int divisor):
-    """Add to packed fixed-point numbers their widths, or a part of them: what `spread` found, divided and rounded down."""
+    """Add to each packed fixed-point number its width from `spread`, divided by `divisor` and rounded down."""
     cdef int64_t halves = checked_halves(counts, packed.shape[0], widths.shape[0])
     cdef int64_t i, k, at = 0, of = 0
     cdef int32_t steps
@@ -143,7 +145,7 @@ def widen(uint8_t[::1] packed not None, const uint8_t[::1] widths not None, cons
 cdef class Tiles:
     """The tiles of a pair of sides: `counts[i, j]` pairs of row class i and column class j are positions.
 
-    Of a mirrored pair only the classes j >= i are kept.
+    Of a mirrored pair only the tiles with j >= i are kept.
     """
 
     cdef const uint64_t[::1] facing, masks
@@ -191,7 +193,7 @@ cdef class Tiles:
 
     def unpack(self, int strip, const uint8_t[::1] packed not None, item_t[::1] L not None, item_t[::1] R not None,
                const int64_t[::1] start_l not None, const int64_t[::1] start_r not None, int first, int last):
-        """The inverse of `pack`; slots that are no position get any value."""
+        """The inverse of `pack`; slots that are not positions get arbitrary values."""
         cdef const uint64_t* facing = self.checked(strip, start_l, first, last, L.shape[0])
         self.checked(strip, start_r, first, last, R.shape[0])
         cdef int64_t length = self.length(strip, first, last, stored_bytes(<item_t>0)), at
@@ -206,7 +208,7 @@ cdef class Tiles:
 
     def unpack_half(self, int strip, const uint8_t[::1] packed not None, item_t[::1] matrix not None,
                     const int64_t[::1] start not None, int first, int last):
-        """As `unpack`, where `packed` has the halves of one matrix only, one after the other."""
+        """Like `unpack`, but `packed` has only the halves of one matrix, one after the other."""
         cdef const uint64_t* facing = self.checked(strip, start, first, last, matrix.shape[0])
         cdef int64_t length = self.length(strip, first, last, stored_bytes(<item_t>0)) // 2, at = 0
         cdef int j, rows = <int>start.shape[0]
@@ -223,7 +225,7 @@ cdef class Tiles:
                    bint round):
         """Write the pairs of values of a tile, row after row, as they are or rounded; return how many bytes they take.
 
-        After them `out` needs room for a pair.
+        `out` needs room for one more pair after them.
         """
         cdef int64_t length = self.checked_pairs(strip, column_class, pairs.shape[0], out.shape[0], sizeof(value_t))
         if length:
@@ -233,7 +235,10 @@ cdef class Tiles:
 
     def unpack_pairs(self, int strip, int column_class, const uint8_t[::1] packed not None,
                      value_t[::1] pairs not None):
-        """The inverse of `pack_pairs`; what is no position gets any value. After its bytes comes any pair."""
+        """The inverse of `pack_pairs`; slots that are not positions get arbitrary values.
+
+        `packed` needs one more pair, whatever it is, after those of the tile.
+        """
         cdef int64_t length = self.checked_pairs(strip, column_class, pairs.shape[0], packed.shape[0], sizeof(value_t))
         if length:
             with nogil:
@@ -241,7 +246,7 @@ cdef class Tiles:
         return length
 
     cdef int64_t checked_pairs(self, int strip, int column_class, int64_t size, int64_t room, int64_t item) except -1:
-        """How many bytes the pairs of a tile take, if they, and a pair more, have room."""
+        """Return how many bytes the pairs of a tile take; raise ValueError unless they and one more pair fit."""
         if not 0 <= strip < self.positions.shape[0] or not 0 <= column_class < self.positions.shape[1]:
             raise ValueError(f"there is no tile {column_class} of strip {strip}")
         cdef int64_t rows = self.row_class[strip + 1] - self.row_class[strip]
@@ -261,7 +266,7 @@ cdef class Tiles:
 
     cdef const uint64_t* checked(self, int strip, const int64_t[::1] start, int first, int last,
                                  int64_t size) except? NULL:
-        """The squares of the rows of a strip, if all their columns lie in matrices of this size."""
+        """Return the squares of a strip's rows; raise ValueError unless their columns lie in a matrix of this size."""
         cdef int64_t i
         if not 0 <= strip < self.positions.shape[0] or not 0 <= first <= last <= self.positions.shape[1]:
             raise ValueError(f"there is no strip {strip} with the column classes {first} to {last}")
@@ -272,7 +277,7 @@ cdef class Tiles:
                              f"{self.row_class[strip + 1] - self.row_class[strip]}")
         for i in range(start.shape[0]):
             if start[i] < -<int64_t>self.col_class[first] or start[i] > size - self.col_class[last]:    # no overflow
-                raise ValueError(f"row {i} of strip {strip} is outside of a matrix of {size} values")
+                raise ValueError(f"row {i} of strip {strip} is outside a matrix of {size} values")
         if start.shape[0] == 0 or self.facing.shape[0] == 0:
             return NULL
         return &self.facing[self.row_class[strip]]

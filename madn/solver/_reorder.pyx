@@ -1,4 +1,4 @@
-"""From the solver's matrices to other orders: the other side as rows, and the thesis' numbering."""
+"""Rearranging the solver's matrices: with the other side as rows, and in the thesis' numbering."""
 
 from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
@@ -23,9 +23,10 @@ cdef enum:
 
 def transpose(const stored_t[::1] matrix, int64_t rows, int64_t columns, stored_t[::1] out, int64_t first=0,
               int64_t stride=0, int threads=1):
-    """out[column][row] = -matrix[row][column]: the same values with the other side as rows. Words keep their sign.
+    """Set out[column][row] = -matrix[row][column]: the same values with the other side as rows. Words keep their sign.
 
-    Row 0 of `out` begins at `first`, the next `stride` later (by default `rows`). Each thread writes rows of its own.
+    Row 0 of `out` begins at `first`, each following row `stride` later (by default `rows`). Each thread writes rows of
+    its own.
     """
     cdef int64_t block
     if stride == 0:
@@ -35,14 +36,14 @@ def transpose(const stored_t[::1] matrix, int64_t rows, int64_t columns, stored_
         raise ValueError(f"{rows} times {columns} values of {matrix.shape[0]}")
     if rows > 0 and columns > 0 and not (first >= 0 and rows <= stride < LARGEST and
                                          first + (columns - 1) * stride + rows <= out.shape[0]):
-        raise ValueError(f"{columns} rows, {stride} apart from {first} on, do not fit into {out.shape[0]} values")
+        raise ValueError(f"{columns} rows, {stride} apart, from {first} on do not fit into {out.shape[0]} values")
     for block in prange((columns + TILE - 1) // TILE, nogil=True, num_threads=threads, schedule="static"):
         transpose_block(matrix, rows, columns, out, first, stride, TILE * block, min(columns, TILE * (block + 1)))
 
 
 cdef void transpose_block(const stored_t[::1] matrix, int64_t rows, int64_t columns, stored_t[::1] out, int64_t first,
                           int64_t stride, int64_t begin, int64_t end) noexcept nogil:
-    """Columns begin..end-1."""
+    """Transpose columns begin..end-1."""
     cdef int64_t r, a, b
     for r in range(0, rows, 32):
         for b in range(begin, end):
@@ -55,7 +56,7 @@ cdef void transpose_block(const stored_t[::1] matrix, int64_t rows, int64_t colu
 
 def unfold(const value_t[::1] L, const value_t[::1] R, const int64_t[::1] start, const int32_t[::1] first,
            value_t[::1] full_l, value_t[::1] full_r, int threads=1):
-    """Make full square matrices of mirrored ones, which keep row a only from column first[a] on."""
+    """Make full square matrices from mirrored ones, which keep row a only from column first[a] on."""
     cdef int64_t n = start.shape[0], a, b, size = min(L.shape[0], R.shape[0])
     threads = checked_threads(threads)
     if first.shape[0] != n or n * n > min(full_l.shape[0], full_r.shape[0]):
@@ -79,8 +80,9 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
               int64_t skip, value_t[::1] out, double shift):
     """Fill `out` with the values of the pairs (row, column) that are positions, row after row, `width` a row.
 
-    Rows and columns are taken in the order given, after leaving out the first `skip` pairs. The pair is
-    `here[start[a] + b]` from column from_column[a] on, and before it `-there[transposed_start[b] + a]`.
+    Rows and columns are taken in the given order; the first `skip` positions are left out. The value of (a, b) is
+    `here[start[a] + b]` from column from_column[a] on and `-there[transposed_start[b] + a]` before that; `shift` is
+    added to it. Returns how many values were filled in.
     """
     cdef int64_t n = 0, size = out.shape[0], i, j, left, at
     cdef int32_t a, b
@@ -128,15 +130,16 @@ def copy_rows(const value_t[::1] here, const int64_t[::1] start, const int32_t[:
 def place_rows(const stored_t[::1] values, int64_t stride, const int32_t[::1] rows, const uint64_t[::1] squares,
                const int32_t[::1] columns, const uint64_t[::1] masks, const int32_t[::1] section,
                const int64_t[:, ::1] place, stored_t[::1] out, int threads):
-    """Copy the pairs that are positions of some rows, each section of the columns to a place of its own.
+    """Copy the values of some rows, positions only, each section of the columns to a place of its own.
 
-    Row i is `values[rows[i] * stride + columns[j]]` where `squares[i] & masks[j]` is 0; section k are the columns
-    section[k] to section[k + 1] - 1, in this order, and goes to `out[place[i, k]]` and on.
+    Row i has the values `values[rows[i] * stride + columns[j]]` for all j where `squares[i] & masks[j]` is 0. Section k
+    consists of `columns[section[k]]` to `columns[section[k + 1] - 1]`, in this order; it is copied to `out` from
+    `place[i, k]` on.
     """
     cdef int64_t i, j, widest = 0
     cdef int k
     if squares.shape[0] != rows.shape[0] or place.shape[0] != rows.shape[0] or masks.shape[0] != columns.shape[0]:
-        raise ValueError("the tables of rows and columns do not fit")
+        raise ValueError("the tables of rows and columns do not match")
     if place.shape[1] != section.shape[0] - 1 or stride < 0:
         raise ValueError(f"{place.shape[1]} places of a row for {section.shape[0]} edges of sections, {stride} a row")
     check_ascending("section", section, columns.shape[0])
@@ -148,7 +151,7 @@ def place_rows(const stored_t[::1] values, int64_t stride, const int32_t[::1] ro
             raise ValueError(f"there is no column {columns[j]}")
     for i in range(rows.shape[0]):
         if rows[i] < 0 or rows[i] * stride + widest >= values.shape[0]:
-            raise ValueError(f"row {rows[i]} is outside of {values.shape[0]} values")
+            raise ValueError(f"row {rows[i]} is outside the {values.shape[0]} values")
     for i in prange(rows.shape[0], nogil=True, num_threads=threads, schedule="dynamic"):
         for k in range(section.shape[0] - 1):
             place_section(&values[rows[i] * stride], squares[i], columns, masks, section[k], section[k + 1], out,
@@ -168,9 +171,9 @@ cdef void place_section(const stored_t* row, uint64_t squares, const int32_t[::1
 
 
 def count_values(const value_t[::1] values, int64_t[::1] counts):
-    """Add to counts[k] how many values lie in [k, k + 1) of as many equal parts of 0 to 1; 1 belongs to the last.
+    """Count the values in each of len(counts) equal parts of 0 to 1, adding to `counts`; 1 belongs to the last part.
 
-    int32 are fixed-point numbers as the solver has them, minus one half.
+    int32 values are the solver's fixed-point numbers, minus one half.
     """
     cdef int64_t i, k, parts = counts.shape[0]
     if parts < 1:

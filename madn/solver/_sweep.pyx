@@ -1,5 +1,5 @@
 # cython: embedsignature=True
-"""The sweep kernels for any processor."""
+"""The sweep kernels, compiled for any processor."""
 
 include "sweep_structs.pxi"
 include "sweep_arithmetic.pxi"

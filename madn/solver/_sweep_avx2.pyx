@@ -1,5 +1,5 @@
 # cython: embedsignature=True
-"""The sweep kernels for processors with AVX2: the same text, compiled with wider instructions."""
+"""The sweep kernels for processors with AVX2: the same source, compiled with wider instructions."""
 
 include "sweep_structs.pxi"
 include "sweep_arithmetic.pxi"

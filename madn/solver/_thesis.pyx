@@ -1,8 +1,8 @@
-"""Algorithm 3 of the thesis as printed: position after position by ID, decoded, moved, encoded, in place.
+"""Algorithm 3 of the thesis as printed: positions in the order of their IDs, decoded, moved, encoded, in place.
 
-It is the baseline the tiles are measured against, and a second opinion on every number. With more than one thread
-positions are read while others write them, as in the thesis: each run ends within the tolerance, not with the same
-bits.
+It is the baseline that method `tiles` is measured against, and a second opinion on every number. With more than one
+thread, positions are read while other threads write them, as in the thesis: every solve ends within the tolerance, but
+not with the same bits.
 """
 
 from cython.parallel cimport prange
@@ -21,7 +21,7 @@ cdef enum:
 
 
 cdef double expected(const GameTables* t, const double* x, double here, uint64_t own, uint64_t other) noexcept nogil:
-    """The value of a position from those of its successors; `here` is its own value, for a 6 that is lost."""
+    """The value of a position from those of its successors; `here` is its own value, needed for a lost 6."""
     cdef OwnMove moves[MAX_CHOICES]
     cdef int count[DIE]
     cdef Turn turn
@@ -52,10 +52,10 @@ cdef double expected(const GameTables* t, const double* x, double here, uint64_t
     return total / turn.total
 
 
-cdef struct Found:       # in one block of IDs
+cdef struct Found:       # what was found in one block of IDs
     double most          # the largest |T(x) - x|
     int64_t where        # and its ID
-    int64_t open         # positions that are not finished
+    int64_t open         # positions in which the game is not over
 
 
 cdef void pass_over(const GameTables* t, double* x, int64_t first, int64_t end, bint write,
@@ -82,7 +82,7 @@ cdef void pass_over(const GameTables* t, double* x, int64_t first, int64_t end, 
 def run(Game game not None, double[::1] x, int64_t first, int64_t end, int threads, bint write):
     """Pass over the IDs first..end-1; return (largest |T(x) - x|, its ID, open positions).
 
-    With `write` the values are replaced as they are computed; without, this is the residual.
+    With `write` the values are replaced as they are computed; without it, the largest difference is the residual.
     """
     if not 0 <= first <= end <= x.shape[0] or x.shape[0] != game.tables.positions:
         raise ValueError("the values and the range must be those of the game")

@@ -1,12 +1,12 @@
-"""What captures lead to in a streamed component: it passes through memory too, a lap of classes ahead of the strips.
+"""The values that captures lead to in a streamed component, which pass through memory a lap ahead of the strips.
 
-A row, a state with a piece in the box, is read by the strips of the lap before its own class, with the columns from
-the strip's class on. The new value for a column is known with the strip of that column's class, or with that of the
-row's own if that comes first. So memory holds a triangle: of the strip's class and the lap after it, the columns that
-are still to come. A sweep reads the file that the last one wrote and writes another one.
+Each row is a state with a piece in the box. The strips of the lap before its own class read it, in the columns from the
+strip's class on. Its new value for a column is known once the strip of that column's class has been computed, or the
+strip of the row's own class if that comes first. So memory holds a triangle: the rows of the strip's class and of the
+lap after it, with the columns still to come. A sweep reads the file that the last one wrote and writes another one.
 
-A file has tiles, each a class of rows against a group of columns, class after class: pairs of values as they are in
-memory, without those where both stand on one square.
+A file consists of tiles, each a class of rows against a group of columns, class by class. A tile has pairs of values as
+they are in memory, without the slots where both sides share a square.
 """
 
 import mmap
@@ -27,16 +27,16 @@ from madn.solver.sides import Side
 from madn.solver.strips import PART, Packed, announce, buffer, checksums, transfer
 from madn.solver.tables import LANES, column_groups
 
-SYNCED = 1 << 29  # bytes after which the disk is asked to write: a checkpoint then waits for little more
+SYNCED = 1 << 29  # bytes after which an fsync is begun: a checkpoint then has little left to wait for
 
-Part = tuple[int, int, int]  # a class of rows, and its groups of columns from one to before another
+Part = tuple[int, int, int]  # a class of rows, and the first and the end of some of its groups of columns
 
 
 class AfterCapture:
-    """The array that the kernel reads and writes, of which a part is in memory, and the files that it passes through.
+    """The array that the kernel reads and writes, part of which is in memory, and the files that it passes through.
 
     `start` says where its rows begin, by group of columns. `sums` are the checksums of the file that the last complete
-    sweep wrote, or None before the first one. `pool` has the threads that read and write.
+    sweep wrote, or None before the first one. The threads of `pool` read and write.
     """
 
     def __init__(
@@ -49,20 +49,20 @@ class AfterCapture:
         threads: int,
         whole: bool = False,
     ) -> None:
-        """With `whole` every row is kept with all columns, also of like sides."""
+        """With `whole` every row keeps all columns, even if both sides are alike."""
         self.path, self.pool, self.mirrored = path, pool, rows.finish == columns.finish and not whole
         self.item, self.lap, self.strips = np.dtype(dtype).itemsize, rows.rules.squares, len(rows.class_start) - 1
         boxed, groups = rows.boxed, column_groups(columns)
-        self.ends = groups[1:]  # of each group, the class after it
-        self.edges = edges = columns.class_start[groups]  # of groups, in columns
+        self.ends = groups[1:]  # for each group, the class after it
+        self.edges = edges = columns.class_start[groups]  # of the groups, as columns
         first_row = np.searchsorted(rows.pips[boxed], np.arange(self.strips + 1)).astype(np.int32)  # of each class
         self.tiles = _packing.Tiles(rows.facing[boxed], first_row, columns.masks, edges, False, threads)
         earliest = np.maximum(np.arange(self.strips) - (self.lap if self.mirrored else self.strips), 0)
-        self.first = np.searchsorted(self.ends, earliest, side="right")  # the group that a class of rows is kept from
+        self.first = np.searchsorted(self.ends, earliest, side="right")  # first group kept with each class of rows
         kept = np.arange(len(self.ends)) >= self.first[:, None]
         self.values_of = np.where(kept, 2 * np.diff(first_row)[:, None] * np.diff(edges).astype(np.int64), 0)
         room = self.values_of.copy()
-        room[:, -1] += -room.sum(axis=1) % (mmap.PAGESIZE // self.item)  # the memory of a class of rows is its own
+        room[:, -1] += -room.sum(axis=1) % (mmap.PAGESIZE // self.item)  # whole pages for each class of rows
         self.memory = _places(room)  # where each tile begins in the array, in values ...
         self.places = _places(np.where(kept, self.tiles.counts, 0) * 2 * self.item)  # ... and in a file, in bytes
         number, pips = np.arange(len(boxed)) - first_row[rows.pips[boxed]], rows.pips[boxed]
@@ -72,20 +72,20 @@ class AfterCapture:
         self._pages = _pages((self.size + LANES) * self.item)
         self.values: Values = np.frombuffer(self._pages, dtype)
         self.sums: NDArray[np.uint32] | None = None
-        self._earlier: NDArray[np.uint32] | None = None  # of the file that the sweep before that wrote
+        self._earlier: NDArray[np.uint32] | None = None  # of the file that the sweep before wrote
         self._sums = np.zeros(self.values_of.shape, np.uint32)  # of the file that is being written
-        self._reading = self._writing = -1  # handles
+        self._reading = self._writing = -1  # file handles
         self._source = self._target = path
         self._unsynced = 0
         self._syncer = ThreadPoolExecutor(1, thread_name_prefix="madn-sync")
         self._synced: list[Future[None]] = []
 
     def file(self, sweeps: int) -> Path:
-        """Where the values are that so many sweeps left."""
+        """The file with the values that this many sweeps left."""
         return self.path.with_suffix(f".captures{sweeps % 2}")
 
     def begin(self, sweeps: int, write: bool) -> None:
-        """Begin a pass over what so many sweeps left; it may write what the next one leaves."""
+        """Begin a pass over what this many sweeps left; with `write` it writes what the next one leaves."""
         self._close_files()
         self._source, self._target = self.file(sweeps), self.file(sweeps + 1)
         if self.sums is not None:
@@ -98,7 +98,7 @@ class AfterCapture:
                 self._writing = os.open(self._target, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
 
     def load(self, strip: int) -> None:
-        """Bring in the rows that a strip needs beyond those that the strip before it needed."""
+        """Load the rows that a strip needs besides those that the strip before it needed."""
         if self._reading < 0:
             return
         coming = range(strip + self.lap if strip else 0, min(strip + self.lap + 1, self.strips))
@@ -107,14 +107,14 @@ class AfterCapture:
             announce(self._reading, *(int(place) for place in self.places[strip + self.lap + 1, [0, -1]]))
 
     def put(self, number: int, pairs: Values) -> None:
-        """Take the values of a class of rows: [row, column, which of a pair]."""
+        """Set the values of a class of rows, given as [row, column, which of the pair]."""
         edges = self.edges.tolist()
         for group in range(int(self.first[number]), len(self.ends)):
             tile = self._tile(number, group)
             tile[:] = pairs[:, edges[group] : edges[group + 1]].reshape(-1)
 
     def let_go(self, strip: int, rounded: bool) -> None:
-        """Write what is final with a strip, if this pass writes, and give its memory back."""
+        """Write what is final after a strip, if this pass writes, and release its memory."""
         final = self._final(strip)
         if self._writing >= 0:
             parts = [part for each in final for part in self._parts(*each)]
@@ -126,7 +126,7 @@ class AfterCapture:
             self._free(number, end)
 
     def finish(self) -> None:
-        """Wait until what was written is on disk: from now on it is what a pass begins with."""
+        """Wait until what was written is on disk; from now on a pass begins with it."""
         with writing_to(self._target):
             for done in self._synced:
                 done.result()
@@ -136,16 +136,16 @@ class AfterCapture:
         self._close_files()
 
     def close(self) -> None:
-        """Close the files; they stay."""
+        """Close the files, which stay on disk."""
         self._syncer.shutdown(wait=True, cancel_futures=True)
         self._close_files()
 
     def sums_text(self) -> str:
-        """The checksums that a pass will compare what it reads with, in hexadecimal."""
+        """The checksums, in hexadecimal, with which a pass will compare what it reads."""
         return "" if self.sums is None else self.sums.astype(">u4").tobytes().hex()
 
     def take_up(self, sums: str) -> None:
-        """Go on from a file that an earlier process wrote, with these checksums."""
+        """Continue from a file with these checksums that an earlier process wrote."""
         self.sums = np.frombuffer(bytes.fromhex(sums), ">u4").astype(np.uint32).reshape(self.values_of.shape)
 
     def _close_files(self) -> None:
@@ -155,7 +155,7 @@ class AfterCapture:
         self._reading = self._writing = -1
 
     def _final(self, strip: int) -> list[Part]:
-        """What is final with a strip: the rest of its own class, and of the lap after it the group that ends here."""
+        """What is final after a strip: the rest of its own class, and in the lap after it the group that ends here."""
         if not self.mirrored:
             return [(strip, 0, len(self.ends))]
         group = int(np.searchsorted(self.ends, strip, side="right"))
@@ -163,7 +163,7 @@ class AfterCapture:
         return [(strip, group, len(self.ends)), *((number, group, group + 1) for number in later)]
 
     def _parts(self, number: int, first: int = 0, end: int | None = None) -> Iterator[Part]:
-        """Groups of a class of rows, in runs of a few megabytes."""
+        """The groups of a class of rows, a few megabytes at a time."""
         begin, end = first, len(self.ends) if end is None else end
         for group in range(first, end):
             if group + 1 == end or self.places[number, group + 1] - self.places[number, begin] >= PART:
@@ -175,7 +175,7 @@ class AfterCapture:
         return self.values[begin : begin + self.values_of[number, group]]
 
     def moved(self, sweeps: int, way: int) -> bool:
-        """Whether the last sweep, after which there were so many, made any value smaller (-1) or larger (1)."""
+        """Whether the last of this many sweeps made any value smaller (`way` is -1) or larger (1)."""
         before, after = (self.file(number) for number in (sweeps - 1, sweeps))
         with open(before, "rb") as old, open(after, "rb") as new:
 
@@ -195,7 +195,7 @@ class AfterCapture:
                 self.tiles.unpack_pairs(number, group, packed[at:], self._tile(number, group))
 
     def _fetch(self, handle: int, path: Path, sums: NDArray[np.uint32] | None, part: Part, room: int = 0) -> Packed:
-        """A part of a file, compared with its checksums, and room behind it; valid until the thread's next one."""
+        """Read part of a file, with `room` after it, and compare checksums; valid until the thread's next read."""
         number, begin, end = part
         edges = self.places[number, begin : end + 1].tolist()
         packed = buffer(edges[-1] - edges[0] + room)
@@ -223,7 +223,7 @@ class AfterCapture:
         return len(whole)
 
     def _free(self, number: int, end: int) -> None:
-        """Give back the memory of the groups of a class of rows before `end`, page by page."""
+        """Release the memory of a class of rows for its groups before `end`, in whole pages."""
         if hasattr(self._pages, "madvise"):
             page = mmap.PAGESIZE
             begin, last = (int(self.memory[number, group]) * self.item // page * page for group in (0, end))
@@ -232,17 +232,17 @@ class AfterCapture:
 
 
 def _pages(size: int) -> mmap.mmap:
-    """Memory of our own, not shared with other processes: then what is given back is free at once."""
+    """Private memory, not shared with other processes, so that what is released is free at once."""
     if not hasattr(mmap, "MAP_PRIVATE"):
         return mmap.mmap(-1, size)
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):
-        with suppress(OSError):  # a kernel without them
+        with suppress(OSError):  # a system without huge pages
             pages.madvise(mmap.MADV_HUGEPAGE)
     return pages
 
 
 def _places(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each begins, and in a last column where the last of a row ends, if they follow each other row by row."""
+    """Where items of these sizes begin if they follow each other row by row; a last column has the end of each row."""
     ends = np.cumsum(sizes).reshape(sizes.shape)
     return np.concatenate([ends[:, :1] - sizes[:, :1], ends], axis=1)

@@ -1,5 +1,5 @@
-/* Counters that threads share. What a thread wrote before it changed a counter is seen by every thread that then looks
- * at the counter and finds it changed.
+/* Counters that threads share. Whatever a thread wrote before it changed a counter is visible to every thread that sees
+ * the counter changed.
  */
 #ifndef MADN_ATOMIC_H
 #define MADN_ATOMIC_H
@@ -26,7 +26,7 @@ static inline void pause_shortly(void) { __asm__ volatile("" ::: "memory"); }
 #endif
 #endif
 
-/* Wait until a counter has come to a value: for a moment with eyes open, then letting other threads run. */
+/* Wait until a counter has reached a value: spin for a moment, then let other threads run. */
 static void wait_for(counter_t *c, int value) {
     for (int turns = 0; counter_value(c) < value; turns++) {
         if (turns < 1000) pause_shortly();

@@ -1,8 +1,8 @@
 /* The best moves of one row against a block of columns: loops over contiguous values.
  *
- * Every routine exists for int32 (suffix _i) and double (suffix _d). The loops are plain C that a compiler turns into
- * vector instructions; the work arrays never overlap with anything, and ONLY says so. Slots that are no position may
- * hold anything: what is computed from them wraps around (unsigned) and is left out at the end.
+ * Every routine exists for int32 (suffix _i) and double (suffix _d). The loops are plain C that the compiler turns into
+ * vector instructions; ONLY tells it that the work arrays overlap with nothing. Slots that are not positions may
+ * contain anything: what is computed from them wraps around (unsigned) and is discarded at the end.
  */
 #ifndef MADN_BEST_MOVES_H
 #define MADN_BEST_MOVES_H
@@ -11,42 +11,42 @@
 
 #include "../_machine.h"
 
-#define BLOCK 512     /* columns that are looked at together */
+#define BLOCK 512     /* columns that are processed together */
 #define ROLLS 6
-#define ALONE 4096    /* in a word: once for each roll whose best move has no equal; below it 2 bits for each roll */
+#define ALONE 4096    /* added to a word for each roll whose best move has no equal; below it are 2 bits a roll */
 
 #define HIGHER(x, y) ((x) > (y) ? (x) : (y))
 #define LOWER(x, y) ((x) < (y) ? (x) : (y))
 #define KEPT_I(x, open) ((x) & (uint32_t)-(open))
 #define KEPT_D(x, open) ((open) ? (x) : 0)
 
-typedef struct {      /* a row against all columns so far; margin: best less second-best of a decision */
+typedef struct {      /* a row against all columns so far; margin: best minus second-best option of a decision */
     int64_t decisions, unique, whole_margins;
-    double margins;   /* the sum of margins of doubles; that of int32 is `whole_margins` */
-    double margin;    /* the largest, and where; -1 if there is none */
+    double margins;   /* the sum of the margins of doubles; for int32 it is in `whole_margins` */
+    double margin;    /* the largest margin and where it is; -1 if there is none */
     int64_t margin_column;
     int margin_roll;
 } found_t;
 
-/* How many of n columns make a position with a row that stands on `squares`; `open` says which (1 or 0). */
+/* Counts how many of n columns form a position with a row that stands on `squares`; `open` says which (1 or 0). */
 INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t *ONLY open) {
     int count = 0;
     for (int i = 0; i < n; i++) {
         const uint64_t both = masks[i] & squares;
-        open[i] = (uint32_t)(both | both >> 32) == 0; /* any processor compares 32 bits */
+        open[i] = (uint32_t)(both | both >> 32) == 0; /* every processor can compare 32 bits */
         count += open[i];
     }
     return count;
 }
 
-/* T is the type of values, U that of sums, SUM that of all margins of a row and MARGINS where they go. */
+/* T is the type of values, U of differences, SUM of the sum of a row's margins; MARGINS is the field it is added to. */
 #define CHOOSE(T, U, SUM, MARGINS, KEPT, S)                                                                          \
     typedef struct {                                                                                                 \
-        U margins[BLOCK]; /* the margins so far, added up */                                                         \
-        T margin[BLOCK];  /* the largest */                                                                          \
-        T word[BLOCK];    /* the choices, and ALONE for each that has no equal */                                    \
+        U margins[BLOCK]; /* the sum of the margins so far */                                                        \
+        T margin[BLOCK];  /* the largest margin */                                                                   \
+        T word[BLOCK];    /* the choices, plus ALONE for each that has no equal */                                   \
     } work_##S;                                                                                                      \
-    /* A decision of k options. `unit` is 4^(roll - 1). */                                                           \
+    /* Compares the k options of a roll in n columns. `unit` is 4^(roll - 1). */                                     \
     INLINE void compare_##S(const T *const *option, const int k, int n, T tie, T unit, work_##S *ONLY w) {           \
         const T *const v0 = option[0], *const v1 = option[1];                                                        \
         const T *const v2 = option[k > 2 ? 2 : 0], *const v3 = option[k > 3 ? 3 : 0];                                \
@@ -72,8 +72,8 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
             w->margin[i] = HIGHER(w->margin[i], margin);                                                             \
         }                                                                                                            \
     }                                                                                                                \
-    /* The margin of one column, and in `choice` the last of the legal options within the tie; -1 if there is no     \
-     * decision. With `lands` captures are a duty: an option captures where the column's squares hold its bit. */    \
+    /* Returns the margin in one column, or -1 if there is no decision, and in `choice` the last legal option within \
+     * the tie. `lands` means a duty to capture: an option captures where the column's squares include its bit. */   \
     INLINE T pick_##S(const T *const *option, int k, const uint64_t *lands, uint64_t mask, int i, T tie,             \
                             int *choice) {                                                                           \
         T best = 0, second = 0;                                                                                      \
@@ -94,7 +94,7 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
             if (!(captures && !(mask & lands[j])) && (T)((U)best - (U)option[j][i]) <= tie) *choice = j;             \
         return legal > 1 ? (T)((U)best - (U)second) : -1;                                                            \
     }                                                                                                                \
-    /* As `compare`, with a duty to capture; returns the number of decisions. */                                     \
+    /* Like `compare`, but with a duty to capture; returns the number of decisions. */                               \
     INLINE int compare_legal_##S(const T *const *option, int k, const uint64_t *lands, const uint64_t *masks,        \
                                        const int32_t *open, int n, T tie, T unit, work_##S *ONLY w) {                \
         int decisions = 0;                                                                                           \
@@ -110,9 +110,9 @@ INLINE int open_columns(const uint64_t *masks, uint64_t squares, int n, int32_t 
         }                                                                                                            \
         return decisions;                                                                                            \
     }                                                                                                                \
-    /* Row against the n columns from `first` on: all pointers are to the first column. `option` are those of the    \
-     * six rolls, one after the other, `count` says how many each has, `lands` where they capture, or NULL without a \
-     * duty. `words` may be NULL. */                                                                                 \
+    /* A row against the n columns from `first` on; all pointers are to the first column. `option` has the options   \
+     * of the six rolls one after the other, `count` how many each roll has, `lands` the squares they land on, or    \
+     * NULL without a duty to capture. `words` may be NULL. */                                                       \
     INLINE void choose_##S(const T *const *option, const int *count, const uint64_t *lands,                          \
                                  const uint64_t *masks, uint64_t squares, int64_t first, int n, T tie,               \
                                  uint16_t *ONLY words, found_t *found) {                                             \

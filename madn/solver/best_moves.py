@@ -17,7 +17,7 @@ from madn.solver.tables import landing_squares, option_offsets
 
 
 class Captures(NamedTuple):
-    """For each square q: the states `holder[first[q]:first[q + 1]]` hold it, and are `captured` without that piece."""
+    """For each square q: the states `holder[first[q]:first[q + 1]]` hold it, and become `captured` without it."""
 
     first: NDArray[np.int32]
     holder: NDArray[np.int32]
@@ -36,11 +36,11 @@ class Captures(NamedTuple):
 
 
 class BestMoves:
-    """A pair of finish zones in the view of the row player, whose strips are looked at one after the other.
+    """Finds the best moves of a pair of finish zones in the view of the row player, one strip after the other.
 
-    `start` says where each row begins in L and R, `exits` are (L, R, start) for each finish zone that the row player
-    can move to, in the order of `rows.moves.exits`: whole rows, in which every column is present. Only the rows of a
-    strip and of the six before it need to be there.
+    `start` says where each row begins in L and R; `exits` has (L, R, start) for each finish zone that the row player
+    can move to, in the order of `rows.moves.exits`. All rows have every column. Only the rows of the current strip and
+    of the six before it need to be in memory.
     """
 
     def __init__(
@@ -61,16 +61,16 @@ class BestMoves:
         self.representation = representation
 
     def fill_captures(self, strip: int, threads: int) -> None:
-        """Fill the slots of a strip in which both stand on one square, as the moves of later strips want them."""
+        """Fill the slots of a strip where both sides share a square, as the moves of later strips need them."""
         first, end = self.rows.class_start[strip : strip + 2]
         kernels.FILL_CAPTURES[kernels.best_moves_build](
             self.L, self.R, self.start, self.rows.facing, *self.captures, self.columns.size, first, end, threads
         )
 
     def choose(self, strip: int, threads: int, words: NDArray[np.uint16] | None = None) -> Census:
-        """The decisions of a strip, counted, and its choices: 2 bits for each roll, a word for each row and column.
+        """Count the decisions of a strip; `words` gets its choices, a word for each row and column, 2 bits a roll.
 
-        The kernel counts in stored units: the sum of all margins, best less second-best, is exact for fixed32.
+        The kernel counts in stored units, so the sum of all margins, best minus second-best, is exact for fixed32.
         """
         first, end = self.rows.class_start[strip : strip + 2]
         moves, unit = self.rows.moves, self.representation.unit
@@ -86,7 +86,7 @@ class BestMoves:
 
 
 class Window:
-    """Rows of a class and of the six before it, either side to move."""
+    """The rows of a class and of the six before it, either side to move."""
 
     def __init__(self, rows: WholeRows) -> None:
         self.rows, self.classes = rows, len(rows.side.class_start) - 1
@@ -94,6 +94,6 @@ class Window:
         self.L, self.R = (np.zeros(WINDOW * self.room, rows.file.dtype) for _ in range(2))
 
     def load(self, number: int) -> None:
-        """Bring in the rows of a class, if there is one of this number, in the place of the class seven before."""
+        """Load the rows of a class, if there is one with this number, in the place of the class seven before."""
         if number < self.classes:
             self.rows.load(number, number % WINDOW * self.room, self.L, self.R)

@@ -1,26 +1,27 @@
 """Proved bounds: for every position of a solved component a value that is not too large and one that is not too small.
 
-Let T be one step of the game with lost rolls solved away: the means, over the rolls, of the best successors. It is
+Let T be one step of the game with lost rolls solved away: the mean, over the rolls, of the best successor. It is
 monotone. If l <= T(l) everywhere, then l <= T(l) <= T(T(l)) <= ..., which tends to the solution because the game ends
-with probability 1 whatever is played: l is a lower bound. Likewise u >= T(u) is an upper one. docs/proof.md has it in
-full.
+with probability 1 whatever is played: l is a lower bound. Likewise u >= T(u) is an upper bound. The full argument is in
+docs/proof.md.
 
-A sweep reads, besides what it has written itself, only what captures lead to, as the sweep before left it. So begin
-with l there, somewhat below the solved values, and sweep, rounding down. If what the sweep leaves there is nowhere less
-than it was, then its result l' satisfies l' <= T(l'): it was computed from values that are at most l'. Otherwise begin
-further below. From there on every sweep raises l, until it stays: then l is T(l) rounded down, and no single bound can
-be moved by a step without the checker seeing it.
+Besides what it has written itself, a sweep reads only the values that captures lead to, as the sweep before left them.
+So begin there with values l somewhat below the solved ones, and sweep, rounding down. If none of the values that the
+sweep leaves there is smaller than it was, then its result l' satisfies l' <= T(l'), because it was computed from values
+that are at most l'. Otherwise begin further below. From then on every sweep raises l, until l no longer changes. Then l
+is T(l) rounded down, and no single bound can be moved by a step without the checker noticing.
 
-**How far below.** A capture takes one piece from the main field. A margin that grows with the number of pieces there is
-smaller after a capture than before it, so a position where every roll captures again does not stand still.
+**How far below.** A capture takes one piece off the main field. A margin that grows with the number of pieces there is
+smaller after a capture than before it, so values rise even in a position where every roll captures again.
 
-**Like sides.** The solver keeps one half of the matrices, and the other half is the same with its sign changed; but a
-lower bound with its sign changed is an upper one. Here the matrices are whole. Sweeping downwards then gives the upper
-bounds too, with rows and columns exchanged: as many values as sweeps of a half in both directions.
+**Like sides.** If both sides are alike, the solver keeps one half of the matrices, and the other half is the same with
+its sign changed. But a lower bound with its sign changed is an upper bound, so here the matrices are whole. Sweeping
+downwards then gives the upper bounds too, with rows and columns exchanged; that takes as many values as sweeping one
+half in both directions.
 
-**Which way is down.** Matrices are in the row player's view, and so is what is rounded (`solve_pair` in lanes.h).
-Values of the column player's moves into other finish zones come in the column player's view: a sweep down reads their
-upper bounds.
+**Which way is down.** Matrices are in the row player's view, and they are rounded in that view (`solve_pair` in
+lanes.h). The values that the column player's moves into other finish zones lead to are in the column player's view, so
+a downward sweep reads their upper bounds.
 """
 
 from collections.abc import Iterator
@@ -41,21 +42,22 @@ from madn.solver.sides import Side
 from madn.solver.tables import SweepTables
 
 GROWTH = 0.1  # of the margin, for each piece on the main field
-FIRST_TRY = 12  # roundings that the first margin has room for, besides half the tolerance
-WIDER = 1.3  # times the margin, for the next try
+FIRST_TRY = 12  # how many roundings the first margin allows for, besides half the tolerance
+WIDER = 1.3  # the margin of the next try is this many times as large
 TRIES = 60
 BLOCK = 256  # rows that are compared at a time
 
-# What is added before a division is rounded to the nearest integer, to round it down (taken off) or up (added) as exact
-# arithmetic would.
+# What is added to a quotient, or subtracted, before it is rounded to the nearest integer: that rounds it up, or down,
+# exactly as exact arithmetic would.
 #
 # fixed32: sums of six values are exact in 32 bits. The two products with factors, at most 2**28 together, are off by a
-# rounding of the factor and one of the product, 2**-53 each of 2**28; their sum, and that with this number, are rounded
-# once each, by at most 2**-25. All that is less than 2**-22. The exact quotient has a divisor of at most 31,031 (both
-# sides wait for a 6 in three rolls; 36 otherwise): it is a whole number, or 2**-15 or more away from one. So a result
-# that is off by 2**-22 and moved by 2**-17 towards the other side is rounded to the right one of its two neighbours.
+# rounding of the factor and one of the product, each 2**-53 of 2**28; their sum, and the sum with this number, are
+# rounded once each, by at most 2**-25. In total that is less than 2**-22. The exact quotient has a divisor of at most
+# 31,031 (if both sides wait for a 6 in three rolls; 36 otherwise), so it is a whole number or at least 2**-15 away from
+# one. So a result that is off by less than 2**-22 and shifted by 2**-17 less than one half is rounded to the right one
+# of its two neighbours.
 #
-# Floats hold whole numbers here, and the kernel divides integers: only the sign counts.
+# Floats are whole numbers here, and the kernel divides integers, so only the sign matters.
 ROUNDING = 0.5 - 2.0**-17
 
 
@@ -63,16 +65,16 @@ class Proof(NamedTuple):
     """What was found when the bounds of a component were proved."""
 
     component: str
-    sweeps: int  # directed ones: one a try, of both directions together
-    width: float  # the largest difference of an upper and a lower bound
+    sweeps: int  # directed sweeps in both directions, those of failed tries included
+    width: float  # the largest difference between an upper and a lower bound
     board: Board  # the position that has it
 
 
 class Bounds:
     """Lower and upper values of the components that are proved, by the finish zones of rows and columns.
 
-    As `Solved` has one value: whole matrices in the row player's view. What is missing is there with rows and columns
-    exchanged, in the other layer: a lower bound of one side is an upper one of the other.
+    They are whole matrices in the row player's view, like those of `Solved`. A pair that is missing is found with rows
+    and columns exchanged, in the other layer: a lower bound for one side is an upper bound for the other.
     """
 
     def __init__(self, representation: Representation) -> None:
@@ -81,7 +83,7 @@ class Bounds:
         self.upper: dict[Pair, Matrices] = {}
 
     def prove(self, component: InMemory, plan: Plan) -> Proof:
-        """Find bounds of a component whose values are solved."""
+        """Find bounds of a solved component."""
         rows, columns = component.rows, component.columns
         down = DirectedSweep(component, plan, self.steps, self.lower, self.upper, -1)
         lower, sweeps = down.run(), down.sweeps
@@ -122,7 +124,7 @@ class SolvedComponent:
 
 
 class DirectedSweep:
-    """A directed sweep of one component in memory: -1 for lower bounds, +1 for upper ones."""
+    """Directed sweeps of one component in memory; `direction` is -1 for lower bounds and +1 for upper ones."""
 
     def __init__(
         self,
@@ -154,16 +156,16 @@ class DirectedSweep:
         )
 
     def run(self, until: float = 0.0) -> Matrices:
-        """Sweep until what captures lead to moves no more, or by `until` at most.
+        """Sweep until the values that captures lead to no longer move, or move by `until` at most.
 
-        It begins with values that the first sweep keeps within.
+        It begins with a margin so wide that the first sweep moves no bound outwards.
         """
         solved, least = after_capture(self.component, self.steps), first_margin(self.plan.tolerance, self.steps)
         state = self.sweeper.after_capture[: solved.size].reshape(solved.shape)
         for _ in range(TRIES):
             shares = margin_shares(self.component.rows, self.component.columns)
             for row, (values, share) in enumerate(zip(solved, shares, strict=True)):
-                state[row] = values - self.direction * np.ceil(least * share[:, None])  # in the other view: other way
+                state[row] = values - self.direction * np.ceil(least * share[:, None])  # the column player's view
             begun = state.copy()
             change = self._sweep()
             if self._stays(begun, state):
@@ -174,14 +176,14 @@ class DirectedSweep:
         raise PlanError(f"no bounds were found in {TRIES} tries, up to {least / self.steps.unit:g} from the values")
 
     def _sweep(self) -> float:
-        """Sweep once; returns the largest change of what captures lead to."""
+        """Sweep once; return the largest change of the values that captures lead to."""
         self.sweeps += 1
         strips, threads = self.component.strips, self.plan.threads
         change: float = self.sweeper.run(0, strips, threads, False, 0.0, self.direction * ROUNDING)[0]
         return change
 
     def _stays(self, begun: Values, ended: Values) -> bool:
-        """Whether the bounds of all positions, in the column player's view, are at most as far out as they were."""
+        """Whether no bound of a position, in the column player's view, is further out than it was."""
         rows, columns = self.component.rows, self.component.columns
         for state, before, after in zip(rows.boxed, begun, ended, strict=True):
             outside = (after > before if self.direction < 0 else after < before).any(axis=1)
@@ -191,12 +193,12 @@ class DirectedSweep:
 
 
 def first_margin(tolerance: float, steps: Representation) -> float:
-    """How far from the solved values bounds are begun with, in steps: the least margin of the first try."""
+    """How far from the solved values the first try begins, in steps: its least margin."""
     return tolerance * steps.unit / 2 + FIRST_TRY
 
 
 def margin_shares(rows: Side, columns: Side) -> Iterator[NDArray[Any]]:
-    """For each state with a piece in the box the margin against every column, in units of the least one."""
+    """For each state with a piece in the box, the margin against every column, as a multiple of the least one."""
     theirs = 1 + GROWTH * np.bitwise_count(columns.masks)
     for mask in rows.masks[rows.boxed]:
         yield theirs + GROWTH * int(mask).bit_count()
@@ -205,9 +207,9 @@ def margin_shares(rows: Side, columns: Side) -> Iterator[NDArray[Any]]:
 def widest(
     component: InMemory | SolvedComponent, lower: Matrices, upper: Matrices | None
 ) -> tuple[float, tuple[int, int]]:
-    """The largest difference of the bounds of a position, in stored units, and the masks of that position.
+    """The largest difference between the bounds of a position, in stored units, and the masks of that position.
 
-    `upper` is None for like sides: then it is `lower` exchanged.
+    `upper` is None if both sides are alike: then it is `lower` with rows and columns exchanged.
     """
     rows, columns = component.rows, component.columns
     shape, size = (rows.size, columns.size), rows.size * columns.size
@@ -230,7 +232,7 @@ def widest(
 def after_capture(component: InMemory | SolvedComponent, steps: Representation) -> Values:
     """The solved values that captures lead to, in the column player's view: [row with a boxed piece, column, (-R, -L)].
 
-    They are in whole steps.
+    They are rounded to whole steps.
     """
     rows, columns, values = component.rows, component.columns, component.values
     out = np.empty((len(rows.boxed), columns.size, 2), values.L.dtype)

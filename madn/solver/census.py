@@ -9,9 +9,9 @@ PARTS = 100  # of the histogram
 class Census:
     """Counts over the open positions of a game, or of a part of it.
 
-    A decision is a position with a roll that leaves at least two moves. `unique` of them have one best move, none other
-    as good; `cost` is the sum over all decisions of how much better the best move is than the second best, as a
-    probability, `largest_cost` the largest of these, of `largest_cost_board` with the roll `largest_cost_roll`.
+    A decision is a position with a roll that leaves at least two moves. In `unique` of them one move is best and no
+    other is as good. `cost` is the sum over all decisions of how much better the best move is than the second best, as
+    a probability; `largest_cost` is the largest of these, on `largest_cost_board` with the roll `largest_cost_roll`.
     """
 
     positions: int = 0
@@ -24,7 +24,7 @@ class Census:
     largest_cost_roll: int | None = None
 
     def add(self, other: "Census") -> None:
-        """Count what another census counted; of equally large costs the earlier stays."""
+        """Add the counts of another census; of equally large costs the earlier one is kept."""
         self.positions += other.positions
         self.histogram = [a + b for a, b in zip(self.histogram, other.histogram, strict=True)]
         self.decisions += other.decisions

@@ -1,8 +1,8 @@
 """The best moves of a large component: found strip by strip while its values are in memory, and kept in a file.
 
-Of a small component they are found from its rows when it is delivered (`best_moves.py`). Of a large one that would take
-seven classes of whole rows, and as many of each exit: 16 GiB for four pieces. Here the kernel compares what a sweep
-takes the largest of, and nothing has to be loaded for it.
+Those of a small component are found from its rows when it is delivered (`best_moves.py`). For a large one that would
+take seven classes of whole rows in memory, and as many of each exit: 16 GiB with four pieces. Here the kernel compares
+the vectors of which a sweep takes the largest, so nothing has to be loaded for it.
 """
 
 import os
@@ -27,15 +27,16 @@ from madn.solver.sides import Side
 from madn.solver.strips import PART, StripFile, Tiling, buffer, checksums, transfer
 from madn.solver.tables import column_groups
 
-LEVEL = 1  # of zlib: words take a quarter of their bytes, at 150 MB a second and thread
+LEVEL = 1  # of zlib: words shrink to a quarter, at 150 MB a second per thread
 Words = NDArray[np.uint16]
-Compared = tuple[int, int, float, tuple[float, int, int, int]]  # what `Sweeper.choose` says of one side's moves
+Compared = tuple[int, int, float, tuple[float, int, int, int]]  # what `Sweeper.choose` returns for one side
 
 
 class ChoiceFile(StripFile):
     """A file of strips with a word for each position, in which each half of a tile is compressed.
 
-    They lie in it in the order in which they were found. `written`, from `text`, says where, and has the checksums.
+    The halves are in the order in which they were written. `written`, as returned by `text`, says where each one is and
+    has the checksums.
     """
 
     def __init__(self, path: Path, tiling: Tiling, written: Mapping[str, str] | None = None) -> None:
@@ -94,7 +95,7 @@ class ChoiceFile(StripFile):
 
 
 class Choices:
-    """Finds the best moves of a component, strip after strip, and writes them to a file; without a path it counts."""
+    """Finds the best moves of a component strip by strip and writes them to a file; without a path it only counts."""
 
     def __init__(
         self, rows: Side, columns: Side, representation: Representation, path: Path | None, tiling: Tiling, threads: int
@@ -106,21 +107,21 @@ class Choices:
         self.file: ChoiceFile | None = None
 
     def begin(self) -> None:
-        """Begin with the first strip; what was found before is void."""
+        """Begin with the first strip, and forget what was found before."""
         self.close()
         self.census = Census()
         if self.path is not None:
             self.file = ChoiceFile(self.path, self.tiling)
 
     def find(self, sweeper: Sweeper, strip: int) -> None:
-        """Find the best moves of a strip that is computed."""
+        """Find the best moves of a strip that has been computed."""
         with ThreadPoolExecutor(self.threads, thread_name_prefix="madn-choose") as pool:
             for found in list(pool.map(lambda groups: self._part(sweeper, strip, groups), self._parts(strip))):
                 for census in found:
                     self.census.add(census)
 
     def finish(self) -> dict[str, Any]:
-        """Wait until everything is on disk; return what is needed to read it, and what was counted."""
+        """Wait until everything is on disk; return what is needed to read it and what was counted."""
         written: dict[str, Any] = {"census": asdict(self.census)}
         if self.file is not None:
             self.file.flush()
@@ -129,13 +130,13 @@ class Choices:
         return written
 
     def close(self) -> None:
-        """Close the file; it stays."""
+        """Close the file, which stays on disk."""
         if self.file is not None:
             self.file.close()
             self.file = None
 
     def _parts(self, strip: int) -> list[range]:
-        """The groups of columns of a strip, in runs whose words take a few megabytes."""
+        """The groups of columns of a strip, taken together so that their words are a few megabytes at a time."""
         class_start, rows = self.columns.class_start, self.tiling.rows_of(strip)
         first = self.tiling.first_class(strip)
         out, begin = [], next(g for g, end in enumerate(self.edges[1:]) if end > first)

@@ -1,4 +1,4 @@
-"""A component while it is solved: one interface, and the kind that is in memory. `streamed.py` has the other."""
+"""A component while it is being solved: the interface, and the kind that is in memory. `streamed.py` has the other."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -19,15 +19,15 @@ from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile
 from madn.solver.tables import LANES, SweepTables
 
-SLICE = 30_000_000  # values between two looks at the clock and at Ctrl-C: well under a second
+SLICE = 30_000_000  # values between two checks for progress and Ctrl-C: well under a second
 
 
 @dataclass(frozen=True)
 class Matrices:
     """The values of all pairs (row state, column state) in the row player's view, minus one half, in stored units.
 
-    `L[start[a] + b]`: a is to move. `R[start[a] + b]`: b is to move. Row a is kept from column `first[a]` on; before
-    that it is found with rows and columns exchanged, and the opposite sign.
+    `L[start[a] + b]`: a is to move. `R[start[a] + b]`: b is to move. Row a is kept from column `first[a]` on; earlier
+    columns are found with rows and columns exchanged, and have the opposite sign.
     """
 
     L: Values
@@ -37,7 +37,7 @@ class Matrices:
 
     @classmethod
     def full(cls, rows: int, columns: int, representation: Representation) -> "Matrices":
-        """Matrices of zeros that keep every row whole."""
+        """Matrices of zeros that keep every column of every row."""
         L, R = (representation.zeros(rows * columns + LANES) for _ in range(2))
         return cls(L, R, np.arange(rows, dtype=np.int64) * columns, np.zeros(rows, np.int32))
 
@@ -62,7 +62,7 @@ class Matrices:
         return int(self.L.nbytes + self.R.nbytes)
 
     def transposed(self, columns: int, representation: Representation, threads: int) -> "Matrices":
-        """The same values with the other side as rows; these must be full ones of so many columns."""
+        """The same values with the other side as rows; these must be full matrices with that many columns."""
         rows = len(self.start)
         other = Matrices.full(columns, rows, representation)
         _reorder.transpose(self.R, rows, columns, other.L, threads=threads)
@@ -70,7 +70,7 @@ class Matrices:
         return other
 
     def unfolded(self, representation: Representation, threads: int) -> "Matrices":
-        """Mirrored matrices with every row whole."""
+        """Full matrices made from these mirrored ones."""
         square = Matrices.full(len(self.start), len(self.start), representation)
         _reorder.unfold(self.L, self.R, self.start, self.first, square.L, square.R, threads)
         return square
@@ -82,8 +82,8 @@ Solved = Mapping[Pair, Matrices]  # matrices of solved components, by the finish
 class Component(ABC):
     """A pair of finish zones while it is being solved.
 
-    With `choices`, best moves are found when it is examined. If its values are not kept, because nobody needs them,
-    each strip is examined right after it was computed, and `wins` gets the values of boards that are reported.
+    With `choices`, best moves are found when it is examined. If its values are not kept, because nothing needs them,
+    each strip is examined right after it is computed, and `wins` gets the values of the boards that are reported.
     """
 
     sweeper: Sweeper
@@ -102,17 +102,17 @@ class Component(ABC):
         self.examined: list[Any] = []  # what the kernel found, strip by strip
 
     def find_choices(self, choices: Choices, keeps_values: bool, boards: list[Board]) -> None:
-        """Have best moves found; the values are kept, or only those of some boards are noted."""
+        """Find best moves too; keep all values, or else note only those of some boards."""
         self.choices, self.keeps_values, self.boards = choices, keeps_values, boards
 
     def begin_pass(self, examine: bool, keep: bool) -> None:
-        """What comes before the first strip of a pass."""
+        """Do what comes before the first strip of a pass."""
         if self.choices is not None and (examine or (keep and not self.keeps_values)):
             self.choices.begin()
             self.examined = []
 
     def after_strip(self, strip: int, examine: bool, keep: bool) -> None:
-        """What comes after a strip of a pass was computed or examined, while its values are there."""
+        """Do what comes after a strip has been computed or examined, while its values are in memory."""
         if self.choices is None:
             return
         if examine:
@@ -123,7 +123,7 @@ class Component(ABC):
             self._note_wins(strip)
 
     def _note_wins(self, strip: int) -> None:
-        """The values of the boards that are in a strip, rounded as they would be stored."""
+        """Note the values of the boards that are in a strip, rounded as they would be stored."""
         for board in self.boards:
             own, other = (mask & ((1 << board.rules.squares) - 1) for mask in board.masks)
             column_moves = board.masks[0] >> board.rules.squares != self.rows.finish
@@ -147,39 +147,40 @@ class Component(ABC):
 
     @abstractmethod
     def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
-        """Sweep, or examine what is there; yields the next strip and what the kernel found in those before.
+        """Sweep, or examine the values; yields the strip it has come to and what the kernel found since the last one.
 
-        Values of a sweep need to be there afterwards only if they are to be kept.
+        The values of a sweep need to be available afterwards only with `keep`.
         """
 
     @abstractmethod
     def settle(self) -> None:
-        """Round the values of a sweep as they are stored, whether they are or not: the same bits come out."""
+        """Round the values of a sweep as if they were stored, so that the bits are the same whether they are or not."""
 
     @abstractmethod
     def matrices(self, both: bool) -> dict[Pair, Matrices]:
         """The solved values, as far as they are in memory: whole matrices by the finish zones of rows and columns.
 
-        `both` asks for either side as rows. Otherwise it is what later components and the answer read: nothing moves
-        into an empty finish zone, so matrices with that side as rows are needed only when both are empty.
+        `both` asks for matrices with either side as rows. Otherwise they are those that later components and the
+        solution read: nothing moves into an empty finish zone, so matrices with that side as rows are needed only when
+        both are empty.
         """
 
     @abstractmethod
     def store(self, file: StripFile, solved: Solved) -> None:
-        """Write the solved values to a file of strips; what `matrices(both=True)` gave is in `solved`."""
+        """Write the solved values to a file of strips; `solved` contains what `matrices(both=True)` returned."""
 
     def begin(self) -> dict[str, Any] | None:
-        """Take up the work of an earlier run where there is some; returns what it noted last."""
+        """Continue the work of an earlier run, if there is any; return what it noted last."""
         return None
 
     def note(self, progress: Mapping[str, Any]) -> None:  # noqa: B027  (nothing to do in memory)
-        """Write down how far the work has come."""
+        """Record how far the work has come."""
 
     def checkpoint(self, progress: Mapping[str, Any]) -> None:  # noqa: B027
-        """Write down what the next sweep starts from."""
+        """Record what the next sweep starts from."""
 
     def close(self) -> None:  # noqa: B027
-        """Let go of files."""
+        """Close files."""
 
 
 class InMemory(Component):
@@ -220,7 +221,7 @@ class InMemory(Component):
         return np.diff(total[self.rows.class_start]) * 2
 
     def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
-        """Sweep or examine, in slices, so that Ctrl-C is heard. All values are kept, whatever `keep` says."""
+        """Sweep or examine, in slices, so that Ctrl-C is noticed. All values are kept, whatever `keep` says."""
         work = np.cumsum(self.strip_values())
         first = 0
         one_by_one = keep and not examine and not self.keeps_values
@@ -235,12 +236,12 @@ class InMemory(Component):
             first = end
 
     def settle(self) -> None:
-        """Round everything."""
+        """Round all values."""
         for values in (self.values.L, self.values.R, self.sweeper.after_capture):
             _packing.round_values(values, self.threads)
 
     def matrices(self, both: bool) -> dict[Pair, Matrices]:
-        """The solved values with either side as rows; of the largest kind, if `both` are asked for, as they are."""
+        """The solved values with either side as rows; with `both`, those of the largest kind only as they are."""
         f, g, values = self.rows.finish, self.columns.finish, self.values
         if both and self.too_large_to_transpose:
             return {(f, g): values}
@@ -255,7 +256,7 @@ class InMemory(Component):
         return not self.mirrored and can_stream(self.rows.rules, self.rows.finish, self.columns.finish)
 
     def store(self, file: StripFile, solved: Solved) -> None:
-        """Write the strips: mirrored as they are, otherwise with the columns' side as rows."""
+        """Write the strips: those of a mirrored component as they are, others with the columns' side as rows."""
         strips = range(file.tiling.strips)
         if self.too_large_to_transpose:
             file.write_strips(self._transposed(number) for number in strips)
@@ -275,7 +276,7 @@ class InMemory(Component):
             return out
 
         start = (np.arange(width, dtype=np.int64) - begin) * height
-        return transposed(self.values.R), transposed(self.values.L), start  # whose turn it is changes with the side
+        return transposed(self.values.R), transposed(self.values.L), start  # L and R change places with the sides
 
 
 def whole_exit(finish: int, other: int, size: int, representation: Representation, solved: Solved) -> Matrices:

@@ -15,8 +15,8 @@ from madn.solver.plan import Plan
 from madn.solver.solution import Extreme, Extremes, Found
 
 MOST_SWEEPS = 2000
-NEAR_THE_END = 16  # times the target: a sweep divides the change by four to six, then
-PROGRESS = ("sweeps", "updates", "change", "target", "kept")  # what an interrupted run goes on from
+NEAR_THE_END = 16  # times the target: by then a sweep divides the change by four to six
+PROGRESS = ("sweeps", "updates", "change", "target", "kept")  # what an interrupted run continues from
 
 
 class Convergence:
@@ -28,23 +28,24 @@ class Convergence:
         self.unit = plan.representation.unit
         self.work = np.cumsum(component.strip_values())
         self.sweeps = self.updates = 0
-        self.change = math.inf  # of what captures lead to, in the last sweep
-        self.kept = False  # whether the values of the last sweep are there
+        self.change = math.inf  # of the values that captures lead to, in the last sweep
+        self.kept = False  # whether the values of the last sweep are available
         self.target = plan.tolerance * self.unit / 2
         self.found: Found | None = None
         earlier = component.begin()
         if earlier is not None:
             self.sweeps, self.updates, self.kept = (earlier[name] for name in ("sweeps", "updates", "kept"))
-            self.kept = self.kept and component.keeps_values  # what is found in passing was not noted
+            self.kept = self.kept and component.keeps_values  # what was found in passing is not recorded
             self.change, self.target = float(earlier["change"]), float(earlier["target"])
 
     def run(self) -> Iterator[float]:
-        """Sweep until the residual is small enough; yields the part of the work that is done, by estimate.
+        """Sweep until the residual is small enough; yields an estimate of the fraction of the work that is done.
 
-        A sweep leaves a residual of at most the largest change of what captures lead to, for that alone was old when a
-        value was computed, plus what groups left alone may have missed: half the tolerance each. The residual itself is
-        then measured by a pass that only reads. Where values are not kept there is none: each strip was examined in
-        passing, with what captures led to before the sweep, and the largest change of that is added to the residual.
+        After a sweep the residual is at most the largest change of the values that captures lead to, since only those
+        were old when a value was computed, plus what groups left alone may have missed: half the tolerance each. A pass
+        that only reads then measures the residual itself. Where values are not kept there is no such pass: each strip
+        was examined in passing, with the values that captures led to before the sweep, and the largest change of those
+        is added to the residual.
         """
         while self.sweeps < MOST_SWEEPS:
             while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
@@ -70,7 +71,7 @@ class Convergence:
         self.found = self.found.merged(found) if self.found else found
 
     def _found_in_passing(self) -> None:
-        """What was found in the last sweep, with a residual that is an upper bound."""
+        """Take what was found in passing in the last sweep, with an upper bound of the residual."""
         for extremes in self.component.examined:
             self._take(extremes)
         if self.found:
@@ -78,11 +79,11 @@ class Convergence:
             self.found = self.found._replace(residual=residual._replace(value=residual.value + DIE * self.change))
 
     def _sweep(self) -> Iterator[float]:
-        """One sweep.
+        """Sweep once.
 
-        In a component that may be streamed, values are kept only near the end, and no tile is left alone, also when it
-        is in memory: the same bits come out either way. Values that are kept are rounded as they are stored, and so is
-        what captures lead to: the work may have to go on from what was stored.
+        In a component that may be streamed, values are kept only near the end and no group is left alone, even if the
+        component is in memory, so that the bits are the same either way. Values that are kept are rounded as they are
+        stored, and so are those that captures lead to, because the work may have to continue from what was stored.
         """
         expected = self.plan.representation.sweeps + 1
         keep = not self.large or self.change <= NEAR_THE_END * self.target
@@ -101,7 +102,7 @@ class Convergence:
         return {name: getattr(self, name) for name in PROGRESS}
 
     def extremes(self) -> Extremes:
-        """What the last reading pass found, as probabilities and boards."""
+        """What the last examination found, as probabilities and boards."""
         if self.found is None:
             raise RuntimeError("extremes are known after run()")
         return Extremes.of(self.found, self.unit, self._board)

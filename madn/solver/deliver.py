@@ -24,9 +24,9 @@ from madn.solver.sides import TERMINAL
 from madn.solver.zones import Zones
 
 LEAST_ROOM = 1 << 22  # bytes
-WHOLE = 16  # as often must a component fit into the room to be loaded whole, and its exits: many tiles cost time
+WHOLE = 16  # what would fit into the room this many times is loaded whole: reading many tiles takes time
 ENCODING = 1 << 25  # bytes for blocks on their way into a database
-VALUES = 0.2  # of the work when choices are counted too: for the estimate of progress only
+VALUES = 0.2  # of the work, if best moves are found too: for the estimate of progress only
 
 
 Words = NDArray[np.uint16]
@@ -41,13 +41,13 @@ class Delivery:
         self.zones = Zones(self.plan.rules)
         self.representation = self.plan.representation
         self.at_hand: Solved = {}
-        self.boards: dict[int, str] = {}  # those of the component whose values are reported, by ID
+        self.boards: dict[int, str] = {}  # by ID, the boards of the component whose values are reported
         self.wins: dict[str, float] = {}
 
     def pair(self, pair: Pair, at_hand: Solved, tell: Callable[[float], None]) -> dict[str, Any]:
-        """Deliver a component that is solved, unless an earlier run did; return what is known of it then.
+        """Deliver a solved component, unless an earlier run did; return what was counted.
 
-        What is `at_hand`, in memory, is not read from the scratch directory.
+        What is `at_hand` in memory is not read from the scratch directory.
         """
         earlier = self.scratch.stored(pair)
         if earlier is not None:
@@ -63,7 +63,7 @@ class Delivery:
         self._deliver(*sides[0], census, lambda part: tell(part / len(sides)))
         if len(sides) == 2:
             self._deliver(*sides[1], census, lambda part: tell((1 + part) / 2))
-        self.at_hand = {}  # the memory is for the next component
+        self.at_hand = {}  # free the memory for the next component
         counted["census"] = asdict(census)
         if self.receiver:
             self.receiver.flush_to_disk()
@@ -92,7 +92,7 @@ class Delivery:
         self.receiver.flush_to_disk()
 
     def boards_of(self, pair: Pair) -> list[Board]:
-        """The boards that are reported, as far as they are in this component."""
+        """Those of the boards to report that are in this component."""
         squares = self.plan.rules.squares
         return [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
 
@@ -128,7 +128,7 @@ class Delivery:
                         self.receiver.take(part.run.first, part.run.size, part.first, part.values)
                 if self.receiver:
                     self.receiver.flush()
-                del band, part  # their memory is free before the next is made
+                del band, part  # free their memory before the next band is made
         census.histogram = [a + int(b) for a, b in zip(census.histogram, counts, strict=True)]
 
     def _deliver_words(
@@ -148,7 +148,7 @@ class Delivery:
                     wanted = counting is not None or band.wants(number)
                     band.put(number, words_of(number, wanted, counting), self.plan.threads)
                     tell(VALUES + (1 - VALUES) * band.done(number + 1))
-                counting = None  # each band has all rows
+                counting = None  # the next band goes through the same rows
                 for part in band.parts():
                     receiver.take_choices(part.run.first, part.run.size, part.first, part.values)
                 receiver.flush()
@@ -156,7 +156,7 @@ class Delivery:
 
     @contextmanager
     def _kept_words(self, own: int, other: int, _room: int) -> Iterator[Callable[[int, bool, Census | None], Words]]:
-        """Gives the best moves of a class as they were found when the component was solved."""
+        """Give the best moves of a class as they were found when the component was solved."""
         words = np.empty(row_values(self.scratch.sides[own], self.scratch.sides[other]), np.uint16)
         file = self.scratch.open_choices(self.scratch.pair_of(own, other))
         assert file is not None
@@ -172,7 +172,7 @@ class Delivery:
 
     @contextmanager
     def _words(self, own: int, other: int, room: int) -> Iterator[Callable[[int, bool, Census | None], Words]]:
-        """Gives the best moves of a class, if wanted, as words of 2 bits a roll; classes must come in order."""
+        """Give the best moves of a class, if wanted, as words of 2 bits a roll; classes must come in order."""
         mine, theirs, threads = self.scratch.sides[own], self.scratch.sides[other], self.plan.threads
         words = np.empty(row_values(mine, theirs), np.uint16)
         windows: list[Window] = []
@@ -201,7 +201,7 @@ class Delivery:
 
     @contextmanager
     def _rows(self, own: int, other: int, room: int) -> Iterator[Callable[[int], NDArray[Any]]]:
-        """Gives the rows of a class with the own side to move."""
+        """Give the rows of a class with the own side to move."""
         mine, theirs = self.scratch.sides[own], self.scratch.sides[other]
         matrices = self._matrices(own, other, room)
         if matrices is not None:
@@ -231,10 +231,10 @@ class Delivery:
         return self.scratch.load(own, other)
 
     def _room(self, own: int, other: int, census: bool) -> int:
-        """Bytes for positions in the order of their IDs: most of what is left.
+        """How many bytes may be used for positions in the order of their IDs: most of what is left.
 
-        An eighth is for what the allocator keeps of the blocks that threads encode: with all of it, the four-piece game
-        took 22.4 GB where 21.0 were planned.
+        An eighth is left for what the allocator keeps of the blocks that threads encode: without it, the four-piece
+        game took 22.4 GB where 21.0 were planned.
         """
         taken = rows_at_hand(self.plan.rules, own, other, census, self.plan.threads) * self.representation.itemsize
         held = sum(matrices.nbytes for matrices in self.at_hand.values())
@@ -243,5 +243,5 @@ class Delivery:
 
 
 def _sides(pair: Pair) -> list[Pair]:
-    """A component with either side as its own, once if they are alike."""
+    """A component seen from either side, or only once if both are alike."""
     return [pair] if pair[0] == pair[1] else [pair, pair[::-1]]

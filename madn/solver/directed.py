@@ -1,7 +1,7 @@
-"""Directed sweeps of a component larger than memory: bounds of its values, one side of them at a time.
+"""Directed sweeps of a component larger than memory, which find its lower or its upper bounds.
 
-As in `bounds.py`, but strips pass through memory as in `streamed.py`, and so does what captures lead to. Every row is
-whole, also where both sides are alike.
+They work as in `bounds.py`, but strips and the values that captures lead to pass through memory as in `streamed.py`.
+Every row has all columns, even if both sides are alike.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -23,14 +23,15 @@ from madn.solver.streamed import ColumnWindow, ColumnWindows, RowWindow, do_all,
 from madn.solver.strips import Starts, StripFile, slot_starts
 from madn.solver.tables import LANES
 
-Strip = Callable[[int], None]  # what is done with a strip when it is computed
+Strip = Callable[[int], None]  # what is done with a strip once it is computed
 
 
 class DirectedStream:
-    """Downwards (-1) or upwards (+1), from bounds of the components that moves lead to.
+    """Directed sweeps, downwards (-1) or upwards (+1), from bounds of the components that moves lead to.
 
-    Those of the row player are in memory, as `row_values`, or in `row_files`; those of the column player, in whose view
-    they are bounds of the other kind, in `column_files`. Rows and columns must not be able to win with the next move.
+    Bounds that the row player's moves lead to are in memory, as `row_values`, or in `row_files`. Those that the column
+    player's moves lead to are in `column_files`; in that player's view they are bounds of the other kind. Neither side
+    may be able to win with its next move.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class DirectedStream:
     ) -> None:
         self.rows, self.columns, self.representation = rows, columns, representation
         self.direction, self.threads, self.strips, self.sweeps = direction, threads, len(rows.class_start) - 1, 0
-        self._written = 0  # files of what captures lead to, so far
+        self._written = 0  # how often the values that captures lead to were written
         first = np.zeros(self.strips, np.int64)
         (left, room), (right, _) = (slot_starts(rows, columns, first, slots) for slots in (LEFT_SLOTS, RIGHT_SLOTS))
         self.starts: Starts = left, right
@@ -72,16 +73,16 @@ class DirectedStream:
         )
 
     def close(self) -> None:
-        """Let go of threads and files, and remove what captures lead to."""
+        """Stop the threads, close the files, and remove those with the values that captures lead to."""
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.captured.close()
         for number in range(2):
             self.captured.file(number).unlink(missing_ok=True)
 
     def run(self, solved: StripFile, tolerance: float, until: float, last: Strip) -> Iterator[float]:
-        """Sweep from the solved values, some way off, until what captures lead to moves by `until` at most; once more.
+        """Sweep from near the solved values until those that captures lead to move by at most `until`; then once more.
 
-        With each strip of the last sweep `last` is called. Yields the part of a sweep that is done.
+        `last` is called for each strip of the last sweep. Yields the fraction of the current sweep that is done.
         """
         margin = first_margin(tolerance, self.representation)
         for _ in range(TRIES):
@@ -91,13 +92,13 @@ class DirectedStream:
                 break
             margin *= WIDER
         else:
-            raise PlanError(f"no bounds were found in {TRIES} tries, up to {margin / self.representation.unit:g} away")
+            raise PlanError(f"no bounds were found in {TRIES} tries, up to {margin / self.representation.unit:g} off")
         while change > until:
             change = yield from self._sweep()
         yield from self._sweep(last)
 
     def _begin(self, solved: StripFile, margin: float) -> None:
-        """Let captures lead to the solved values, less or more a margin, in the column player's view."""
+        """Let captures lead to the solved values minus or plus a margin, in the column player's view."""
         rows, columns = self.rows, self.columns
         whole = WholeRows(solved, rows.finish, self.pool)
         L, R = (np.empty(row_values(rows, columns), self.representation.dtype) for _ in range(2))
@@ -116,7 +117,7 @@ class DirectedStream:
         self.captured.finish()
 
     def _sweep(self, last: Strip | None = None) -> Generator[float, None, float]:
-        """Sweep once; returns the largest change of what captures lead to."""
+        """Sweep once; return the largest change of the values that captures lead to."""
         windows: list[RowWindow | ColumnWindow] = [*self.row_windows, *self.exits.windows]
         change = 0.0
         self.captured.begin(self._written, write=last is None)
@@ -140,11 +141,11 @@ class DirectedStream:
         return change
 
     def first_places(self, strip: int) -> NDArray[np.int64]:
-        """Where each row begins if those of a strip are all there is."""
+        """Where each row begins in an array that has only the rows of a strip."""
         return (np.arange(self.rows.size, dtype=np.int64) - int(self.rows.class_start[strip])) * self.columns.size
 
     def values(self, strip: int) -> tuple[Values, Values]:
-        """The values of a strip that was just computed, row after row: L and R."""
+        """The values of a strip that has just been computed, row after row: L and R."""
         first, end = (int(n) for n in self.rows.class_start[strip : strip + 2])
         size = (end - first) * self.columns.size
         if size == 0:

@@ -20,20 +20,21 @@ from madn.solver.thesis import EXPECTED_SWEEPS
 SAMPLE = Rules(3, 24)  # 8 million positions: about a second
 THESIS_SAMPLE = Rules(2, 20)
 
-# What a streamed update and delivering a position cost, in updates of the sample: taken from runs of three and four
-# pieces from disk.
+# What a streamed update and the delivery of a position cost, in updates of the sample; measured in solves of three and
+# four pieces from disk.
 STREAMED = 1.7
 STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 12.0
-PROVING = 28.0  # updates of a position in directed sweeps, both ways together: three pieces
-PROVING_FROM_DISK = 12.0  # likewise: there bounds need not move by less than what is stored
-BUSY = 0.15  # processors that other programs may use before the measurement is called disturbed
+PROVING = 28.0  # updates of a position in directed sweeps, both directions together: three pieces
+PROVING_FROM_DISK = 12.0  # the same from disk, where bounds need not be finer than what is stored
+BUSY = 0.15  # processors that other programs may use before the measurement counts as disturbed
 
 
 @dataclass(frozen=True)
 class Speed:
     """What was measured: the time of an update, and how many processors other programs used meanwhile.
 
-    If those were busy, it is the time that an update would have taken without them: the processor time, shared evenly.
+    If they were busy, it is the time that an update would have taken without them: the processor time, divided evenly
+    among the threads.
     """
 
     update: float
@@ -41,13 +42,13 @@ class Speed:
 
     @property
     def disturbed(self) -> bool:
-        """Whether the solve will take longer than estimated, if the others go on."""
+        """Whether the solve will take longer than estimated if the other programs keep running."""
         return self.others > BUSY
 
 
 @cache
 def measured(threads: int, method: str = "tiles") -> Speed:
-    """Solve a small game to see how fast this machine is at the moment; remembered for the rest of the process."""
+    """Solve a small game to see how fast this machine is now; the result is remembered for the rest of the process."""
     others, wall, processor = OtherPrograms(), time.perf_counter(), time.process_time()
     updates = _thesis_updates(threads) if method == "thesis" else _tiles_updates(threads)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
@@ -56,7 +57,7 @@ def measured(threads: int, method: str = "tiles") -> Speed:
 
 
 def seconds(plan: Plan, speed: Speed) -> float:
-    """About the time that a plan takes, without writing a database from memory."""
+    """Estimate how long a plan takes, without the time to write a database from memory."""
     if plan.method == "thesis":
         return speed.update * plan.positions * EXPECTED_SWEEPS[plan.rules.pieces] * -math.log10(plan.tolerance) / 6
     sweeps = (5 - 0.93 * math.log10(plan.tolerance)) * (1.22 if plan.rules.pieces > 3 else 1.0)
@@ -73,13 +74,13 @@ def seconds(plan: Plan, speed: Speed) -> float:
 
 
 def _tiles_updates(threads: int) -> int:
-    """Solve the sample; how many updates that takes."""
+    """Solve the sample; return how many updates that took."""
     sample = replace(make_plan(SAMPLE, threads=threads, tolerance=1e-6), representation=FIXED32)
     return tiles.solve(sample, lambda fraction, text: None).updates
 
 
 def _thesis_updates(threads: int) -> int:
-    """Sweep the thesis' sample once; how many updates that takes."""
+    """Sweep the sample of the thesis' method once; return how many updates that took."""
     game = Game(THESIS_SAMPLE)
     values = np.empty(game.positions)
     start_values(game, values, 0.5)

@@ -1,4 +1,4 @@
-"""Small files of a solve from disk: JSON that carries a digest of itself, there whole or not at all."""
+"""Small files of a solve from disk: JSON with a digest of itself, written completely or not at all."""
 
 import hashlib
 import json
@@ -23,7 +23,7 @@ def write_figures(path: Path, task: str, figures: Mapping[str, Any]) -> None:
 
 
 def read_figures(path: Path, task: str) -> dict[str, Any] | None:
-    """The figures in a file, if it is there; they must be those that were written, to this file and for this task."""
+    """Read the figures in a file, if there is one; they must have been written to this file and for this task."""
     try:
         figures = json.loads(path.read_text(encoding="ascii"))
         digest = figures.pop("digest")
@@ -33,7 +33,7 @@ def read_figures(path: Path, task: str) -> dict[str, Any] | None:
         raise damaged(path, "expected JSON with a digest") from None
     expected = _digest(path, task, figures)
     if digest != expected:
-        raise damaged(path, f"digest expected {expected}, found {digest}")
+        raise damaged(path, f"expected digest {expected}, found {digest}")
     return dict(figures)
 
 
@@ -47,8 +47,8 @@ def _digest(path: Path, task: str, figures: Mapping[str, Any]) -> str:
 
 
 def damaged(path: Path, what: str) -> CorruptBlockError:
-    """The error for a file of a component that is not as it was written, with what helps."""
-    again = f"remove {path.with_suffix('.*')} and --resume solves this component again"
+    """The error for a component's file that is not as it was written; the message says what to do about it."""
+    again = f"remove {path.with_suffix('.*')}, and --resume will solve this component again"
     return CorruptBlockError(f"{path}: damaged: {what}; {again}")
 
 
@@ -59,4 +59,4 @@ def writing_to(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         reason = error.strerror or error
-        raise ResourceError(f"{path}: cannot be written: {reason}; --resume goes on where this solve was") from error
+        raise ResourceError(f"{path}: cannot be written: {reason}; --resume continues this solve") from error

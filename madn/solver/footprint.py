@@ -1,4 +1,4 @@
-"""How many positions and values components have, counted without making them."""
+"""How many positions and values components have, counted without building them."""
 
 import math
 from collections.abc import Collection
@@ -10,9 +10,9 @@ from madn.solver.graph import Pair, exits, needed
 from madn.solver.strips import PART
 from madn.solver.tables import GROUP, LANES
 
-LEFT_SLOTS = DIE + 1  # strips of L of a streamed component in memory: the one being computed and six before ...
+LEFT_SLOTS = DIE + 1  # strips of L in memory of a streamed component: the one being computed and the six before ...
 RIGHT_SLOTS = DIE  # ... and of R: only a 6 leads to the sixth before, and after it the same side moves
-CHOICE_BYTES = 0.7  # a position, about, in the file of the best moves of a large component
+CHOICE_BYTES = 0.7  # for each position, approximately, in the file of the best moves of a large component
 WINDOW = DIE + 1  # classes of rows that moves of a class lead to: its own and the six before
 
 
@@ -34,9 +34,9 @@ def component_positions(rules: Rules, f: int, g: int) -> int:
 
 @cache
 def class_sizes(rules: Rules, pieces: int, boxed: bool = False) -> list[int]:
-    """How many states of a side with so many pieces outside its finish zone have 0, 1, 2, ... pips.
+    """How many states of a side with this many pieces outside its finish zone have 0, 1, 2, ... pips.
 
-    With `boxed` only those that have a piece in the box.
+    With `boxed`, only states with a piece in the box are counted.
     """
     S = rules.squares
     ways: dict[tuple[int, int], int] = {(0, (S + 1) * pieces): 1}  # (pieces on the field, pips): states
@@ -64,10 +64,11 @@ def disk_peak(
     values: bool = True,
     choices: bool = False,
 ) -> int:
-    """The most that a solve takes on disk at any time: its files, and a database of so many bytes a position.
+    """The most disk space that a solve takes at any time: its files, and `database` bytes for each position.
 
-    A value takes `item` bytes in memory and in checkpoints, `stored` bytes once it is solved. Values go as soon as
-    nothing needs them. Of large components the `choices` have a file too, if they are wanted, until they are delivered.
+    A value takes `item` bytes in memory and in checkpoints, `stored` bytes once it is solved. Values are removed as
+    soon as nothing needs them. With `choices`, the best moves of large components have a file too until they are
+    delivered.
     """
     files: dict[Pair, int] = {}
     written = peak = 0.0
@@ -82,7 +83,7 @@ def disk_peak(
         kept = values or frozenset(pair) in last_user or not can_stream(rules, *pair)
         size = component_positions(rules, *pair) * stored if kept else 0
         found = int(component_positions(rules, *pair) * CHOICE_BYTES) if choices and can_stream(rules, *pair) else 0
-        if pair in streamed:  # strips and two checkpoints; if not mirrored, at last strips in two ways and one
+        if pair in streamed:  # strips, two checkpoints; unless mirrored, in the end strips both ways round, and one
             checkpoint = _checkpoint(rules, *pair) * item
             strips = size + 2 * checkpoint if pair[0] == pair[1] else size + max(2 * checkpoint, size + checkpoint)
             more(strips + found)
@@ -97,19 +98,19 @@ def disk_peak(
         written += component_positions(rules, *pair) * database
         more()
         del files[pair]
-    return int(peak) + (1 << 26)  # figures, and the ends of tiles
+    return int(peak) + (1 << 26)  # figures, and the padding of tiles
 
 
 def delivered_late(rules: Rules, pair: Pair, choices: bool) -> bool:
-    """Whether a component is delivered when all are solved: one whose values are there until then anyway.
+    """Whether a component is delivered only when all are solved: its values stay until then anyway.
 
-    With its choices it is delivered at once: the file that they were kept in can go then.
+    With its choices it is delivered at once, so that the file they are kept in can be removed.
     """
     return not choices and can_stream(rules, *pair)
 
 
 def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
-    """Values in memory when every solved component stays there: the most at any time."""
+    """The most values in memory at any time if every solved component stays there."""
     kept = peak = 0
     for f, g in pairs:
         results = 0 if f == g == 0 else 2 * side_size(rules, f) * side_size(rules, g)
@@ -119,10 +120,10 @@ def memory_in_one(rules: Rules, pairs: list[Pair]) -> int:
 
 
 def memory_proved(rules: Rules, pairs: list[Pair]) -> int:
-    """As `memory_in_one`, with lower and upper values of everything beside the solved ones.
+    """Like `memory_in_one`, with lower and upper values of everything besides the solved ones.
 
-    Bounds are found in whole matrices, also where both sides are alike, and beside them is four times what captures
-    lead to: as solved, as begun with, as the sweep leaves it, and in the solver.
+    Bounds are found in whole matrices, even if both sides are alike. Besides these, the values that captures lead to
+    are there four times: as solved, as begun with, as the sweep leaves them, and in the solver.
     """
     kept = peak = 0
     for f, g in pairs:
@@ -136,11 +137,11 @@ def memory_proved(rules: Rules, pairs: list[Pair]) -> int:
 
 
 def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int, threads: int) -> tuple[int, frozenset[Pair]]:
-    """Values in memory when solved components are on disk, and which components have to be streamed for that."""
+    """The most values in memory if solved components are on disk, and which must be streamed to keep to `limit`."""
     peak, streamed = 0, set()
     for f, g in pairs:
         needed = _solving(rules, f, g) + _whole_exits(rules, f, g)
-        if f != g and can_stream(rules, f, g):  # its exits pass by, and a class of columns at a time becomes rows
+        if f != g and can_stream(rules, f, g):  # its exits pass through memory; columns become rows class by class
             needed += _slabs(rules, f, g)
         else:
             needed += _whole_exits(rules, g, f) + 2 * side_size(rules, f) * side_size(rules, g)
@@ -153,21 +154,21 @@ def memory_by_parts(rules: Rules, pairs: list[Pair], limit: int, threads: int) -
 
 
 def memory_to_prove(rules: Rules, pairs: list[Pair], threads: int) -> int:
-    """Values in memory to prove solved components from disk, the most at any time."""
+    """The most values in memory at any time to prove solved components from disk."""
     return max(
         (_directed if can_stream(rules, *pair) else _directed_in_memory)(rules, *pair, threads) for pair in pairs
     )
 
 
 def _directed_in_memory(rules: Rules, f: int, g: int, threads: int) -> int:
-    """Solved values, bounds of both kinds, both as the other side sees them too, exits, and what captures lead to."""
+    """Solved values, lower and upper bounds in both sides' views, exits, and the values that captures lead to."""
     whole = 2 * side_size(rules, f) * side_size(rules, g)
     boxed = sum(class_sizes(rules, rules.pieces - f.bit_count(), boxed=True))
     return 5 * whole + 4 * 2 * boxed * side_size(rules, g) + _whole_exits(rules, f, g) + _whole_exits(rules, g, f)
 
 
 def _directed(rules: Rules, f: int, g: int, threads: int) -> int:
-    """As `_streaming`, with whole rows; beside a strip its solved values, or its bounds in the other view."""
+    """Like `_streaming`, with whole rows; besides a strip, its solved values or its bounds in the other view."""
     row_classes, column_classes = (class_sizes(rules, rules.pieces - x.bit_count()) for x in (f, g))
     room = max(row_classes) * sum(column_classes)
     exit_classes = [max(class_sizes(rules, rules.pieces - x.bit_count())) for x in exits(rules, g)]
@@ -196,9 +197,9 @@ def _directed(rules: Rules, f: int, g: int, threads: int) -> int:
 
 
 def disk_to_prove(rules: Rules, pairs: list[Pair]) -> int:
-    """The most that proving from disk takes: bounds that are still needed, 4 bytes a value, and the component in work.
+    """The most disk space that proving takes: bounds still needed, 4 bytes a value, and the component in work.
 
-    Of that there are its values, bounds as they are swept, and what captures lead to, twice.
+    The latter has its values, the bounds being swept, and the values that captures lead to, twice.
     """
     last_user = {zones: number for number, pair in enumerate(pairs) for zones in needed(rules, pair)}
     kept: dict[Pair, int] = {}
@@ -211,7 +212,7 @@ def disk_to_prove(rules: Rules, pairs: list[Pair]) -> int:
         work, kept[pair] = strips, strips + size
         if can_stream(rules, f, g):
             work += 2 * 8 * _captured_pairs(rules, f, g) + (0 if f == g else 2 * strips)
-            kept[pair] *= f != g  # the largest component is only looked at
+            kept[pair] *= f != g  # bounds of the largest component are not stored
         peak = max(peak, sum(kept.values()) + work)
         kept = {zones: size for zones, size in kept.items() if last_user.get(frozenset(zones), -1) > number}
     return peak
@@ -224,7 +225,7 @@ def _captured_pairs(rules: Rules, f: int, g: int) -> int:
 
 
 def memory_to_hand_over(rules: Rules, pairs: list[Pair], best_moves: bool, threads: int) -> int:
-    """Values in memory, at the least, to put solved components in the order of their IDs."""
+    """The fewest values in memory with which solved components can be put in the order of their IDs."""
     least = 1 << 22  # positions in that order
     return least + max(
         rows_at_hand(rules, f, g, best_moves and not can_stream(rules, *pair), threads)
@@ -234,9 +235,9 @@ def memory_to_hand_over(rules: Rules, pairs: list[Pair], best_moves: bool, threa
 
 
 def rows_at_hand(rules: Rules, own: int, other: int, compared: bool, threads: int) -> int:
-    """Values of the rows of one class; if moves are compared of seven, either side to move, and as many in each exit.
+    """Values of the rows of one class; if moves are compared, of seven, either side to move, and as many of each exit.
 
-    Each thread also keeps what it read last of each file: of both matrices of a class, a quarter at the most.
+    Each thread also keeps what it last read from each file: at most a quarter of both matrices of a class.
     """
 
     def rows(zone: int) -> int:
@@ -250,9 +251,9 @@ def rows_at_hand(rules: Rules, own: int, other: int, compared: bool, threads: in
 
 
 def can_stream(rules: Rules, f: int, g: int) -> bool:
-    """Whether a component can be streamed: of the two largest kinds, nothing finished or one piece of one side.
+    """Whether a component can be streamed: one of the two largest kinds, with no piece home or one piece of one side.
 
-    The other side must not be able to win with its next piece.
+    Neither side may be able to win with its next piece.
     """
     return f == 0 and g.bit_count() <= 1 and rules.pieces - g.bit_count() > 1
 
@@ -263,7 +264,7 @@ def _solving(rules: Rules, f: int, g: int) -> int:
 
 
 def _after_capture(rules: Rules, f: int, g: int) -> int:
-    """What captures lead to: rows with a boxed piece, in a mirrored component from a lap before their own class on."""
+    """Values that captures lead to: rows with a boxed piece; if mirrored, with columns from a lap before them on."""
     columns = class_sizes(rules, rules.pieces - g.bit_count())
     boxed = class_sizes(rules, rules.pieces - f.bit_count(), boxed=True)
     if f != g:
@@ -272,13 +273,13 @@ def _after_capture(rules: Rules, f: int, g: int) -> int:
 
 
 def _whole_exits(rules: Rules, f: int, g: int) -> int:
-    """All that moves of the side with finish zone f can lead to, whole, and one a second time, transposed."""
+    """All that moves of the side with finish zone f can lead to, whole, and one exit a second time, transposed."""
     sizes = [side_size(rules, x) * side_size(rules, g) for x in exits(rules, f)]
     return 2 * sum(sizes) + 2 * max(sizes, default=0)
 
 
 def _streaming(rules: Rules, f: int, g: int, threads: int) -> int:
-    """A streamed component: strips, what captures lead to, buffers for reading and writing, the threads' rings."""
+    """A streamed component: strips, values that captures lead to, buffers to read and write, the threads' rings."""
     row_classes, column_classes = (class_sizes(rules, rules.pieces - x.bit_count()) for x in (f, g))
     columns = sum(column_classes)
     widths = [sum(column_classes[i:]) if f == g else columns for i in range(len(row_classes))]
@@ -291,9 +292,9 @@ def _streaming(rules: Rules, f: int, g: int, threads: int) -> int:
 
 
 def _captured_at_a_time(rules: Rules, f: int, g: int) -> int:
-    """What captures lead to, as far as it is in memory with a strip: its class and a lap, columns still to come.
+    """Values that captures lead to which are in memory with a strip: its class and a lap, columns still to come.
 
-    Columns come and go by groups. Beside it is where each row begins, by group: two values a place.
+    Columns come and go by groups. Where each row begins, by group, is in memory too: each place counts as two values.
     """
     S, columns = rules.squares, class_sizes(rules, rules.pieces - g.bit_count())
     boxed = class_sizes(rules, rules.pieces - f.bit_count(), boxed=True)
@@ -306,7 +307,7 @@ def _captured_at_a_time(rules: Rules, f: int, g: int) -> int:
 
 
 def _group_starts(columns: list[int]) -> list[int]:
-    """For each class of columns the first class of its group."""
+    """For each class of columns, the first class of its group."""
     out = [0]
     for j in range(1, len(columns)):
         out.append(j if sum(columns[out[-1] : j]) >= GROUP else out[-1])
@@ -314,7 +315,7 @@ def _group_starts(columns: list[int]) -> list[int]:
 
 
 def _checkpoint(rules: Rules, f: int, g: int) -> int:
-    """About how many values a checkpoint has at most: what captures lead to, positions only, by groups of columns."""
+    """Roughly the most values that a checkpoint has: those that captures lead to, positions only, by column groups."""
     S, P = rules.squares, rules.pieces
     columns = class_sizes(rules, P - g.bit_count())
     boxed, first = class_sizes(rules, P - f.bit_count(), boxed=True), _group_starts(columns)
@@ -328,7 +329,7 @@ def _checkpoint(rules: Rules, f: int, g: int) -> int:
 
 
 def _slabs(rules: Rules, f: int, g: int) -> int:
-    """The columns of a strip in each component that the column player can move to; one matrix where no 6 leads."""
+    """A strip's columns in each component that the column player can move to; only one matrix where no 6 leads."""
     widths = class_sizes(rules, rules.pieces - f.bit_count())
     total = 0
     for x in exits(rules, g):
@@ -339,10 +340,10 @@ def _slabs(rules: Rules, f: int, g: int) -> int:
 
 
 def _row_windows(rules: Rules) -> int:
-    """Rows of the components with one piece finished that pass through memory beside the one with none.
+    """Rows of the components with one piece home that pass through memory while the one with none is solved.
 
-    A roll leads from so many squares before the finish square, so of each component R has a few classes, and L, which
-    only a 6 leads to, one.
+    A roll leads to a finish square from that many squares before it, so R of each component has a few classes, and L,
+    to which only a 6 leads, has one.
     """
     columns = class_sizes(rules, rules.pieces)
     rows = class_sizes(rules, rules.pieces - 1)

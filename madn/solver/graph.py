@@ -17,7 +17,7 @@ Pair = tuple[int, int]
 
 
 def finish_zones(rules: Rules) -> range:
-    """All occupations of a finish zone but the full one."""
+    """All occupations of a finish zone except the full one."""
     return range((1 << rules.pieces) - 1)
 
 
@@ -25,8 +25,8 @@ def finish_zones(rules: Rules) -> range:
 def exits(rules: Rules, finish: int) -> tuple[int, ...]:
     """The finish zones that one move leads to from this one, ascending; the full one is left out.
 
-    What can enter or move inside the finish zone depends on the pieces there and on the six squares before it. So it is
-    enough to look at states whose other pieces stand right behind those squares.
+    Which pieces can enter the finish zone or move inside it depends on the pieces there and on the six squares before
+    it. So it is enough to look at states whose other pieces stand on those squares or right behind them.
     """
     S, P = rules.squares, rules.pieces
     near = range(max(0, S - DIE - P), S)
@@ -38,14 +38,14 @@ def exits(rules: Rules, finish: int) -> tuple[int, ...]:
 
 @cache
 def later_zones(rules: Rules, finish: int) -> frozenset[int]:
-    """The finish zones that a side with this one can come to have, itself included; the full one is left out."""
+    """The finish zones that a side can reach from this one, itself included; the full one is left out."""
     return frozenset({finish}).union(*(later_zones(rules, zone) for zone in exits(rules, finish)))
 
 
 def components(rules: Rules, start: Pair = (0, 0)) -> list[Pair]:
     """The pairs of finish zones to solve, most advanced first, each with its larger side first.
 
-    Only those that a position with the finish zones `start` can lead to: by default all.
+    Only those that can be reached from a position with the finish zones `start`: by default all.
     """
 
     def advance(zone: int) -> tuple[int, int]:
@@ -68,10 +68,10 @@ def needed(rules: Rules, pair: Pair) -> frozenset[frozenset[int]]:
 
 
 def users(rules: Rules, pair: Pair, pairs: Collection[Pair]) -> list[Pair]:
-    """The pairs that a move of either side leads from to this one."""
+    """The pairs from which a move of either side leads to this one."""
     return [user for user in pairs if frozenset(pair) in needed(rules, user)]
 
 
 def pair_text(rules: Rules, pair: Pair) -> str:
-    """A component as people draw it: both finish zones, `o` for a piece, `.` for a free square."""
+    """A component as people write it: both finish zones, `o` for a piece, `.` for a free square."""
     return "/".join("".join("o" if zone >> i & 1 else "." for i in range(rules.pieces)) for zone in pair)

@@ -12,11 +12,11 @@ from madn.solver import _reorder
 from madn.solver.sides import Side
 from madn.solver.zones import Run, Zones
 
-BATCH = 1 << 20  # positions, about, that always go together: so the order does not depend on the memory
+BATCH = 1 << 20  # about how many positions always go together, so that the order does not depend on the memory
 
 
 class Receiver(Protocol):
-    """Takes what is solved. Positions of a run of IDs come in ascending order, but runs take turns."""
+    """Takes what is solved. Positions of a run of IDs come in ascending order, but runs are interleaved."""
 
     def has(self, first_of_run: int, size_of_run: int) -> bool:
         """Whether all positions of a run were taken, now or by an earlier process."""
@@ -28,14 +28,14 @@ class Receiver(Protocol):
         """Take the best moves of the IDs from `first` on: the number of the move, 2 bits a roll, roll 1 lowest."""
 
     def flush(self) -> None:
-        """Be done with all that was taken: it is not given again."""
+        """Finish with all the arrays that were taken: from now on they may change."""
 
     def flush_to_disk(self) -> None:
-        """Wait until all that is stored is on disk: the values that it came from may be removed now."""
+        """Wait until all that is stored is on disk; the values that it came from may then be removed."""
 
 
 class Batch(NamedTuple):
-    """Own states with as many pieces on the main field whose combinations have the ranks first..end-1."""
+    """Own states with `pieces` pieces on the main field whose combinations have the ranks first..end-1."""
 
     pieces: int
     first: int
@@ -43,7 +43,7 @@ class Batch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Positions of a run, from an ID on."""
+    """Consecutive positions of a run, from the ID `first` on."""
 
     run: Run
     first: int
@@ -51,7 +51,10 @@ class Part(NamedTuple):
 
 
 class Band:
-    """Room for some batches of own states, and where their rows belong in it. `before` is the part done earlier."""
+    """Room for some batches of own states, and where their rows belong in it.
+
+    `before` is the fraction of all bands that was done before this one, `share` the fraction that this one is.
+    """
 
     def __init__(
         self, zones: Zones, mine: Side, theirs: Side, batches: list[Batch], dtype: Any, before: float, share: float
@@ -76,7 +79,7 @@ class Band:
         self.values = np.empty(total, dtype)
 
     def done(self, number: int) -> float:
-        """The part of all bands that is done when so many classes of own states are put in."""
+        """The fraction of all bands that is done once this many classes of own states have been put in."""
         return self.before + self.share * number / (len(self.mine.class_start) - 1)
 
     def wants(self, number: int) -> bool:
@@ -85,7 +88,7 @@ class Band:
         return bool((self.place[begin:end, 0] >= 0).any())
 
     def put(self, number: int, rows: NDArray[Any], threads: int) -> None:
-        """Take what belongs here of the rows of a class of own states."""
+        """Copy what belongs here from the rows of a class of own states."""
         begin, end = (int(n) for n in self.mine.class_start[number : number + 2])
         wanted = np.flatnonzero(self.place[begin:end, 0] >= 0).astype(np.int32)
         if len(wanted):
@@ -95,7 +98,7 @@ class Band:
             )  # fmt: skip
 
     def parts(self) -> Iterator[Part]:
-        """What was put in."""
+        """The positions that were put in."""
         runs = self.zones.runs_of(self.mine.finish, self.theirs.finish)
         for batch, run in itertools.product(self.batches, runs):
             if run.own_pieces == batch.pieces:
@@ -116,14 +119,14 @@ def batches_of(zones: Zones, mine: Side, theirs: Side) -> list[Batch]:
 
 
 def _length(zones: Zones, theirs: Side, pieces: int) -> int:
-    """The positions of an own state with so many pieces on the main field."""
+    """The number of positions of an own state with this many pieces on the main field."""
     return sum(math.comb(zones.rules.squares - pieces, k) for k in range(theirs.open_pieces + 1))
 
 
 def bands(zones: Zones, theirs: Side, batches: list[Batch], positions: int) -> Iterator[list[Batch]]:
-    """The batches, cut so that at most about so many positions go together.
+    """Cut the batches into bands of at most about this many positions.
 
-    The bands are as few as that allows and about alike: the largest decides how much memory they take.
+    There are as few bands as that allows, of about the same size: the largest decides how much memory they take.
     """
     sizes = [(batch.end - batch.first) * _length(zones, theirs, batch.pieces) for batch in batches]
     whole = sum(sizes)
@@ -142,7 +145,7 @@ def bands(zones: Zones, theirs: Side, batches: list[Batch], positions: int) -> I
 def bands_in_room(zones: Zones, mine: Side, theirs: Side, dtype: Any, room: int) -> Iterator[Band]:
     """Bands of about `room` bytes, one after the other, for all positions of a pair with one side to move.
 
-    Every row must be put into the band that wants it; all rows have to come once for each band.
+    Each band must be given every row that it wants, so all rows are gone through once for each band.
     """
     cuts = list(bands(zones, theirs, batches_of(zones, mine, theirs), room // np.dtype(dtype).itemsize))
     for number, batches in enumerate(cuts):

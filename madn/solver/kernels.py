@@ -1,6 +1,6 @@
 """The solver's kernels in the build that this processor runs: for any processor, for AVX2, or for AVX-512.
 
-All builds have one interface, the stubs of `_sweep` and `_best_moves`; the type checker holds each to it.
+All builds have the same interface, that of the stubs of `_sweep` and `_best_moves`; the type checker enforces it.
 """
 
 from contextlib import suppress

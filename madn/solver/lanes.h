@@ -1,9 +1,9 @@
 /* Sixteen values at a time: the vector arithmetic of the sweep kernels.
  *
  * Every routine exists for int32 (suffix _i) and double (suffix _d), and gives the same bits in every build. The lanes
- * are those of a few vectors as wide as the instructions of the build: of arrays gcc 12 makes scalar code (measured on
- * the three-piece game: 16.5 ns a position update then, 10 ns now). AVX2 has its own text only where gcc 12 does not
- * find the instructions by itself.
+ * are those of a few vectors as wide as the instructions of the build: gcc 12 turns plain arrays into scalar code
+ * (measured on the three-piece game: 16.5 ns a position update with arrays, 10 ns with vectors). AVX2 has code of its
+ * own only where gcc 12 does not find the instructions by itself.
  */
 #ifndef MADN_LANES_H
 #define MADN_LANES_H
@@ -19,7 +19,7 @@
 #include <immintrin.h>
 #define MAX_i(x, y) (part_i)_mm512_max_epi32((__m512i)(x), (__m512i)(y))
 #define MAX_d(x, y) (part_d)_mm512_max_pd((__m512d)(x), (__m512d)(y))
-#define SIDE_BY_SIDE 4 /* blocks of LANES columns for which the registers suffice */
+#define SIDE_BY_SIDE 4 /* how many blocks of LANES columns fit into the registers */
 #elif defined(__AVX2__)
 #include <immintrin.h>
 #define MAX_i(x, y) (part_i)_mm256_max_epi32((__m256i)(x), (__m256i)(y))
@@ -31,7 +31,7 @@
 #define SIDE_BY_SIDE 1
 #endif
 
-/* U is an integer as long as T. */
+/* U is an integer as wide as T. */
 #define LANES_OF(T, U, S)                                                                                            \
     enum { IN_PART_##S = sizeof(VECTOR(T)) / sizeof(T), PARTS_##S = LANES / IN_PART_##S };                           \
     typedef VECTOR(T) part_##S;                                                                                      \
@@ -73,7 +73,7 @@
 LANES_OF(int32_t, int32_t, i)
 LANES_OF(double, int64_t, d)
 
-/* Values as doubles, and doubles as values: rounded to the nearest integer, ties to even, for int32. */
+/* Converts values to doubles, and doubles to values: for int32, rounded to the nearest integer, ties to even. */
 INLINE lanes_d widened_d(const double *x) { return load_d(x); }
 INLINE lanes_d narrowed_d(lanes_d x) { return x; }
 #if defined(__AVX512F__)
@@ -150,7 +150,7 @@ INLINE lanes_d scaled(lanes_d x, const double *f, double sign, double rounding) 
 
 /* What the kernels call, for either type. */
 #define KERNEL_LANES(T, S)                                                                                           \
-    /* Sum over the six rolls of the largest of their options; `count` tells how many each roll has. */              \
+    /* The sum over the six rolls of the largest option; `count` says how many options each roll has. */             \
     INLINE void best_total_##S(const T *const *option, const int8_t *count, int64_t shift, T *out) {                 \
         lanes_##S total = {0};                                                                                       \
         for (int roll = 0; roll < 6; roll++) {                                                                       \
@@ -190,8 +190,8 @@ INLINE lanes_d scaled(lanes_d x, const double *f, double sign, double rounding) 
         }                                                                                                            \
         for (int i = 0; i < SIDE_BY_SIDE; i++) store_##S(out + i * LANES * LANES, total[i]);                         \
     }                                                                                                                \
-    /* The same under a duty to capture: where an option of a roll captures, only those that do count. It captures in\
-     * the lanes whose squares hold its bit of `lands`; 0 is a move that never does. */                              \
+    /* `best_total` with a duty to capture: if any option of a roll captures, only those that capture count. An      \
+     * option captures in the lanes whose squares include its bit in `lands`; 0 is a move that never captures. */    \
     INLINE void best_legal_##S(const T *const *option, const int8_t *count, const uint64_t *lands,                   \
                                const uint64_t *squares, int64_t shift, T *out) {                                     \
         lanes_##S total = {0};                                                                                       \
@@ -213,8 +213,8 @@ INLINE lanes_d scaled(lanes_d x, const double *f, double sign, double rounding) 
         }                                                                                                            \
         store_##S(out, total);                                                                                       \
     }                                                                                                                \
-    /* Solve the pair of lost rolls: ring_r = -(f0 x - f1 y + rounding), ring_l = -(f2 x - f3 y + rounding), except  \
-     * in the lanes of `kept`. Where nobody `waits`, f1 and f2 are 0. */                                             \
+    /* Solves lost rolls away: ring_r = -(f0 x - f1 y + rounding), ring_l = -(f2 x - f3 y + rounding), except in the \
+     * lanes of `kept`. Where nobody `waits`, f1 and f2 are 0. */                                                    \
     INLINE void solve_pair_##S(const T *x, const T *y, const double *f0, const double *f1, const double *f2,         \
                                const double *f3, int waits, double rounding, uint32_t kept, T *ring_r, T *ring_l) {  \
         const lanes_d a = widened_##S(x), b = widened_##S(y);                                                        \
@@ -223,7 +223,7 @@ INLINE lanes_d scaled(lanes_d x, const double *f, double sign, double rounding) 
         store_##S(ring_r, either_##S(load_##S(ring_r), minus_##S(narrowed_##S(r)), kept));                           \
         store_##S(ring_l, either_##S(load_##S(ring_l), minus_##S(narrowed_##S(l)), kept));                           \
     }                                                                                                                \
-    /* Put -fresh where `to` is, except in the lanes of `kept`; `most` collects the largest change. */               \
+    /* Replaces `to` by -fresh, except in the lanes of `kept`; `most` collects the largest change. */                \
     INLINE void replace_##S(T *to, const T *fresh, uint32_t kept, T *most) {                                         \
         const lanes_##S old = load_##S(to), now = either_##S(old, minus_##S(load_##S(fresh)), kept);                 \
         const lanes_##S up = plus_##S(now, minus_##S(old));                                                          \
@@ -237,7 +237,7 @@ KERNEL_LANES(double, d)
 #endif
 #if __has_builtin(__builtin_shufflevector)
 #define PICK __builtin_shufflevector
-/* Four times four values at a time, each step one instruction: first from two rows, N columns apart, then from four. */
+/* Four by four values at a time, each step one instruction: first from two rows, N columns apart, then from four. */
 #define TRANSPOSE(T, S, N)                                                                                           \
     typedef T four_##S __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));                   \
     INLINE four_##S *four_at_##S(const T *p) { return (four_##S *)p; }                                               \

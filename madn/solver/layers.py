@@ -3,7 +3,7 @@
 | file | holds |
 |---|---|
 | `NN.lower` | lower bounds, as strips: multiples of 2^-24 |
-| `NN.widths` | for each of them a byte: so many 2^-24 above it there is an upper bound |
+| `NN.widths` | a byte for each of them: the upper bound is this many times 2^-24 above it |
 
 Both are in the view of the side that has the rows. With rows and columns exchanged, a lower bound is an upper one.
 """
@@ -21,11 +21,11 @@ from madn.solver.figures import damaged, writing_to
 from madn.solver.numbers import Values
 from madn.solver.strips import Packed, Starts, StripFile, Tiling, checksums, transfer
 
-STORED = 32  # steps of a fixed-point number to one that is stored
+STORED = 32  # steps of a fixed-point number in one step of what is stored
 
 
 class Layer(IntEnum):
-    """What is read of a pair of bounds."""
+    """Which of a pair of bounds is read."""
 
     LOWER = 0
     MIDDLE = 1
@@ -33,19 +33,19 @@ class Layer(IntEnum):
 
     @property
     def opposite(self) -> "Layer":
-        """What it is with rows and columns exchanged."""
+        """What this layer becomes with rows and columns exchanged."""
         return Layer(2 - self)
 
 
 def round_outwards(values: Values, layer: Layer) -> None:
-    """Make lower bounds, or upper ones, multiples of what is stored, in place."""
+    """Round lower bounds down, or upper bounds up, to what can be stored, in place."""
     if layer == Layer.UPPER:
         values += STORED - 1
     values &= -STORED
 
 
 class BoundsFile(StripFile):
-    """The bounds of a component; `read` gives one layer of them. Without `sums` the files are made anew."""
+    """The bounds of a component; `read` returns one layer of them. Without `sums` new files are made."""
 
     def __init__(self, path: Path, tiling: Tiling, layer: Layer, sums: dict[str, str] | None = None) -> None:
         super().__init__(path.with_suffix(".lower"), tiling, None if sums is None else sums["lower"])
@@ -80,7 +80,7 @@ class BoundsFile(StripFile):
         os.close(self._widths)
 
     def read(self, strip: int, classes: range | None = None, half: int | None = None) -> Packed:
-        """As `StripFile.read`, of the layer of this file."""
+        """Like `StripFile.read`, for this file's layer."""
         packed = super().read(strip, classes, half)
         if self.layer != Layer.LOWER:
             parts = self._halves(classes or range(self.tiling.first_class(strip), self.tiling.classes), half)
@@ -108,7 +108,7 @@ class BoundsFile(StripFile):
     def write_bounds(
         self, strip: int, lower: tuple[Values, Values], upper: tuple[Values, Values], starts: Starts, classes: range
     ) -> None:
-        """Write tiles of a strip: matrices of lower bounds and of upper ones, both rounded outwards."""
+        """Write tiles of a strip from matrices of lower and of upper bounds, both rounded outwards."""
         high = self.pack(strip, *upper, starts, classes).copy()
         low = self.pack(strip, *lower, starts, classes)
         parts = slice(2 * classes.start, 2 * classes.stop)
@@ -125,5 +125,5 @@ class BoundsFile(StripFile):
 
 
 def layer_of(direction: int, row_view: bool) -> Layer:
-    """What a sweep reads: downwards lower bounds in the row player's view, hence upper ones in the column player's."""
+    """The layer a sweep reads: downwards, lower bounds in the row player's view, upper ones in the column player's."""
     return Layer.LOWER if (direction < 0) == row_view else Layer.UPPER

@@ -1,4 +1,4 @@
-"""How the solver keeps a number: in 32-bit fixed point or in 64-bit floats."""
+"""How the solver represents a number: in 32-bit fixed point or as a 64-bit float."""
 
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 Values: TypeAlias = NDArray[Any]
 
 
-LINE = 64  # bytes that a processor reads from memory together
+LINE = 64  # bytes of a cache line
 
 
 def aligned_zeros(size: int, dtype: Any) -> Values:
-    """An array of zeros that begins where a line of the cache does: vectors of the ring are never in two lines."""
+    """An array of zeros that begins on a cache line, so that no vector of the ring lies in two lines."""
     item = np.dtype(dtype).itemsize
     room = np.zeros(size + LINE // item, dtype)
     first = -(room.ctypes.data // item) % (LINE // item)
@@ -22,12 +22,12 @@ def aligned_zeros(size: int, dtype: Any) -> Values:
 
 @dataclass(frozen=True)
 class Representation:
-    """A value is a winning probability less one half, counted in steps of `1 / unit`.
+    """A value is a winning probability minus one half, counted in steps of `1 / unit`.
 
     A solved value takes `stored` bytes on disk. `half` is one half in these steps. `finest` is the smallest residual
-    that can be reached. Moves whose values differ by no more than `tie` steps are equal. `shift` is added to values
-    that leave the solver: fixed-point numbers stay as they are, floats become probabilities. `sweeps` and `cost` serve
-    estimates only: the sweeps that a component takes, and the time of an update.
+    that can be reached. Moves whose values differ by no more than `tie` steps count as equal. `shift` is added to
+    values that leave the solver: fixed-point numbers stay as they are, floats become probabilities. `sweeps` and `cost`
+    are for estimates only: the sweeps that a component takes, and the relative time of an update.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Representation:
         return int(np.dtype(self.dtype).itemsize)
 
     def probability(self, value: float) -> float:
-        """The winning probability that a value stands for which has left the solver."""
+        """The winning probability that a value which has left the solver stands for."""
         return value if self.shift else 0.5 + value / self.unit
 
     def zeros(self, size: int) -> Values:
@@ -63,7 +63,7 @@ class Representation:
         return np.full(size, self.shift + (self.half if own else -self.half), self.dtype)
 
 
-# Six fixed32 values add up inside 32 bits. Solved ones are multiples of 32 steps (`_packing.pyx`).
+# The sum of six fixed32 values fits into 32 bits. Solved values are multiples of 32 steps (`_packing.pyx`).
 FIXED32 = Representation("fixed32", np.int32, 3, 1 << 28, finest=2e-7, tie=1.0, shift=0.0, sweeps=12, cost=0.8)
 # Whole numbers in 64-bit floats, for bounds: sums of six are exact.
 STEPS48 = Representation("steps48", np.float64, 8, 1 << 47, finest=1e-14, tie=1.0, shift=0.0, sweeps=22, cost=1.25)

@@ -1,4 +1,4 @@
-"""What a solve will do and need, said before it starts."""
+"""What a solve will do and need, worked out before it starts."""
 
 import sys
 from dataclasses import asdict, dataclass
@@ -24,33 +24,32 @@ from madn.solver.numbers import FIXED32, FLOAT64, Representation
 from madn.solver.zones import Zones
 
 METHODS = ("tiles", "thesis")
-MOST_CHOICES = 4  # pieces for which best moves are found: words have 2 bits a roll
-SMALL_GAME = 20_000_000  # up to here 64 bits a value cost nothing worth saving
+MOST_CHOICES = 4  # the most pieces for which best moves are found: words have 2 bits a roll
+SMALL_GAME = 20_000_000  # positions up to which 64 bits a value cost too little to matter
 SMALL_TOLERANCE, LARGE_TOLERANCE = 1e-15, 1e-6
 PROVABLE = {FIXED32.name: 1e-5, FLOAT64.name: 1e-12}  # the largest tolerance whose bounds fit into 16 bits
-MARGINS = 0.75  # bytes a position that proved bounds take in a database, about
-POLICY_BYTES = 0.3  # a position, at the most, in a database of best moves
-STORED = {True: 0.75, False: 0.65}  # of the bytes of values, whole or rounded, is left in a database, about
+MARGINS = 0.75  # bytes per position, approximately, that proved bounds take in a database
+POLICY_BYTES = 0.3  # per position, at most, in a database of best moves
+STORED = {True: 0.75, False: 0.65}  # a database's approximate share of the bytes of its values, whole or rounded
 MIN_BITS, MAX_BITS = 8, 24
-HUGE_GAME = 1_000_000_000  # from here on values are rounded when they are stored, unless that is forbidden
+HUGE_GAME = 1_000_000_000  # positions from which on values are rounded when stored, unless `bits` says otherwise
 HUGE_BITS, ALL_BITS = 16, "full"
 BASE_MEMORY = 120 << 20  # Python, numpy and the move tables of the largest game
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a solve will do; `memory_bytes` is its peak, `disk_bytes` about what its databases take.
+    """What a solve will do and what it needs.
 
-    `scratch_bytes` is the most that scratch files take, `peak_bytes` the most that databases and they take together.
+    `memory_bytes` is its peak memory, `disk_bytes` approximately the size of its databases. `scratch_bytes` is the most
+    that scratch files take, `peak_bytes` the most that scratch files and databases take together. `bits` is set if
+    values are rounded to that many bits when they are stored.
 
-    `bits` is set if values are rounded to so many when they are stored.
-
-    `pairs` are the components in their order. Those in `streamed` do not fit into the memory allowed and pass through
-    it from the directory `scratch`; it was named by the user or `scratch_chosen`. `board`
-    is set if only what it can lead to is solved.
-    With `census`, positions are counted by value, and best moves are compared with second-best ones. With `choices`,
-    best moves are stored. Without `values`, the values of positions are not. With `proved`, each position gets a lower
-    and an upper value too.
+    `pairs` are the components in the order in which they are solved. Those in `streamed` do not fit into the memory
+    allowed and pass through it from the directory `scratch`, which was named by the user unless `scratch_chosen`.
+    `board` is set if only what it can lead to is solved. With `census`, positions are counted by value, and best moves
+    are compared with second-best ones. With `choices`, best moves are stored. Without `values`, the values of positions
+    are not stored. With `proved`, each position gets a lower and an upper value too.
     """
 
     rules: Rules
@@ -80,7 +79,7 @@ class Plan:
 
     @property
     def policy_bytes(self) -> int:
-        """What a database of best moves takes of `disk_bytes`."""
+        """How much of `disk_bytes` a database of best moves takes."""
         return int(self.positions * POLICY_BYTES) if self.choices else 0
 
     @property
@@ -98,12 +97,12 @@ class Plan:
         }
 
     def boards(self) -> list[Board]:
-        """The boards whose values are reported: the one that was asked for, and the start if that is solved."""
+        """The boards whose values are reported: the one that was asked for, and the start if it is solved."""
         asked = [Board.parse(self.board, self.rules)] if self.board is not None else []
         return asked + ([Board.start(self.rules)] if (0, 0) in self.pairs else [])
 
     def check_memory(self) -> None:
-        """Raise ResourceError if the memory this takes is not there, or more than was allowed."""
+        """Raise ResourceError if this takes more memory than is available or allowed."""
         try:
             for allowed in (self.memory_limit, None):
                 check_memory("this solve", self.memory_bytes, allowed)
@@ -116,7 +115,7 @@ class Plan:
 
 
 def allowed_memory(limit: int | None) -> int:
-    """The bytes that a solve may take: what it was told, or what is free."""
+    """How many bytes of memory a solve may take: the given limit, or what is free."""
     return limit or available_memory() or sys.maxsize
 
 
@@ -139,13 +138,13 @@ def make_plan(
     """Work out what solving a game takes; nothing is allocated.
 
     `tolerance` is the residual to reach: the largest |V - T(V)| over all positions. By default it is 1e-15 for games
-    of up to 20 million positions and 1e-6 above. Tolerances of 2e-7 and more are kept as 32-bit fixed-point numbers in
-    large games, finer ones as 64-bit floats. `memory` limits the memory in bytes. With `board` only the positions are
-    solved whose finish zones that board can lead to. `scratch` is a directory for components that are larger than the
-    memory, and for work that can be taken up again with `resume`; a `census` and `choices`, which are best moves to be
-    stored, need it too. Without `values`, only best moves are stored. Values of games of 1e9 positions and more are
-    rounded to 16 bits when they are stored; `bits` is another number of them, or "full".
-    With `proved`, bounds of every value are found: in memory, to be stored whole, or from `scratch`, to be reported.
+    of up to 20 million positions and 1e-6 for larger ones. With tolerances of 2e-7 and more, values of large games are
+    32-bit fixed-point numbers; otherwise they are 64-bit floats. `memory` limits the memory in bytes. With `board` only
+    the positions whose finish zones that board can lead to are solved. `scratch` is a directory for components that are
+    larger than the memory, and for work that can be continued later with `resume`; a `census` and `choices`, which are
+    best moves to be stored, need it too. Without `values`, only best moves are stored. Values of games of 1e9 positions
+    and more are rounded to 16 bits when they are stored; `bits` is another number of bits, or "full". With `proved`,
+    bounds of every value are found: in memory, to be stored in full, or from `scratch`, only to be reported.
     """
     if method not in METHODS:
         raise PlanError(f"method must be one of {', '.join(METHODS)}, not {method!r}")
@@ -156,18 +155,18 @@ def make_plan(
     if bits is not None and not (isinstance(bits, str) and bits == ALL_BITS):
         bits = checked_int("bits", bits, MIN_BITS, MAX_BITS, PlanError)
     if method == "thesis" and (board is not None or scratch is not None):
-        raise PlanError("method thesis solves whole games in memory: it knows neither a board to solve for nor scratch")
+        raise PlanError("method thesis solves whole games in memory: it takes neither a board nor a scratch directory")
     if resume and scratch is None:
         raise PlanError("to resume, the scratch directory of the earlier run is needed")
     best_moves = census or choices
     if best_moves and scratch is None:
-        raise PlanError("a census, and best moves, are taken from a scratch directory: name one")
+        raise PlanError("a census and best moves need a scratch directory: name one")
     if best_moves and rules.pieces > MOST_CHOICES:
-        raise PlanError(f"a census, and best moves, go up to {MOST_CHOICES} pieces, not {rules.pieces}")
+        raise PlanError(f"a census and best moves are possible with up to {MOST_CHOICES} pieces, not {rules.pieces}")
     if proved and (method == "thesis" or isinstance(bits, int)):
-        raise PlanError("bounds are proved by method tiles, and stored whole: without bits")
+        raise PlanError("bounds are proved by method tiles and stored in full: leave out bits")
     if proved and best_moves:
-        raise PlanError("bounds are proved without a census and best moves: those are taken from a database")
+        raise PlanError("bounds are not proved together with a census or best moves: take those from a database")
     start = Board.parse(board, rules) if board is not None else None
     if start is not None and start.winner is not None:
         raise PlanError(f"{board}: the game is over, there is nothing to solve")
@@ -184,7 +183,7 @@ def make_plan(
     fixed = method == "tiles" and not small and tolerance >= FIXED32.finest
     representation = FIXED32 if fixed else FLOAT64
     if proved and tolerance > (most := PROVABLE[representation.name]):
-        raise PlanError(f"to prove bounds, this game is solved to {most:g} or finer, not {tolerance:g}")
+        raise PlanError(f"to prove bounds, this game must be solved to {most:g} or finer, not {tolerance:g}")
     if proved and scratch is not None and representation != FIXED32:
         raise PlanError(f"games of up to {SMALL_GAME:,} positions, and fine tolerances, are proved without scratch")
     item = representation.itemsize

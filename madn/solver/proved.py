@@ -1,11 +1,11 @@
 """Proving the bounds of solved components from the scratch directory, one after the other.
 
-For every component there are then a file of lower bounds and one that says how much larger the upper ones are
-(`layers.py`), until nothing needs them; its values are not needed any more. Bounds are rounded outwards to what is
-stored: they hold, but that they do cannot be seen from them alone. So they are reported and not put into a database.
+Every component then has a file of lower bounds and one that says how much larger the upper ones are (`layers.py`),
+until nothing needs them; its values are no longer needed. Bounds are rounded outwards to what can be stored. They are
+still bounds, but that cannot be checked from the stored ones alone, so they are reported and not put into a database.
 
-Lower and upper bounds follow from those of other components, and within one from values that were proved to hold
-(`bounds.py`). Rounding one outwards afterwards spoils no other.
+Bounds follow from those of other components and, within a component, from values that were proved to be bounds
+(`bounds.py`). Rounding one of them outwards afterwards does not invalidate any other.
 """
 
 import os
@@ -30,8 +30,8 @@ from madn.solver.sides import Side
 from madn.solver.streamed import do_all
 from madn.solver.strips import StripFile, Tiling
 
-UNTIL = 2 * STORED  # steps: bounds that still move by less are within what rounding costs
-SWEEPS = 6  # of a component in each direction, about: for the estimate of progress only
+UNTIL = 2 * STORED  # steps: when bounds move by less, sweeping on gains less than rounding loses
+SWEEPS = 6  # of a component in each direction, approximately: for the estimate of progress only
 
 Matrix = tuple[Values, Values]  # L and R of some rows
 Tell = Callable[[float], None]
@@ -47,14 +47,14 @@ class Place(NamedTuple):
 
 
 class Widest:
-    """The largest difference of bounds so far, in steps, and the board that has it."""
+    """The largest difference between bounds so far, in steps, and the board that has it."""
 
     def __init__(self, rows: Side, columns: Side) -> None:
         self.rows, self.columns = rows, columns
         self.width, self.masks = -1.0, (0, 0)
 
     def see(self, first: int, below: Matrix, above: Matrix) -> None:
-        """Take in whole rows from `first` on."""
+        """Take account of whole rows from `first` on."""
         for mover, (low, high) in enumerate(zip(below, above, strict=True)):
             for begin in range(0, len(low), BLOCK):
                 some = slice(begin, begin + BLOCK)
@@ -76,7 +76,7 @@ class Prover:
         self.representation = self.plan.representation
 
     def pair(self, pair: Pair, tell: Tell) -> dict[str, Any]:
-        """Prove a component, unless an earlier run did; return what is known of it then."""
+        """Prove a component, unless an earlier run did; return what was found."""
         earlier = self.scratch.stored(pair)
         if earlier is not None:
             return earlier
@@ -163,7 +163,7 @@ class Prover:
         return self._proof(pair, sweeps, seen.width, seen.masks), sums
 
     def _turn(self, pair: Pair, tiling: Tiling, found: dict[Layer, str], seen: Widest) -> dict[str, str]:
-        """Put bounds into their file, with the columns' side as rows: there lower ones are upper ones."""
+        """Write bounds to their file with the columns' side as rows, where lower bounds become upper ones."""
         rows, columns = self.sides[pair[0]], self.sides[pair[1]]
         L, R = (np.empty((2, row_values(columns, rows)), self.representation.dtype) for _ in range(2))
         with ExitStack() as stack:
@@ -195,10 +195,10 @@ class Prover:
         return sums
 
     def _alike(self, pair: Pair, rows: Side, intervals: dict[str, list[float]], tell: Tell) -> Proof:
-        """Lower bounds of the largest component: nothing needs them, so they are only looked at.
+        """Find lower bounds of the largest component; nothing needs them, so they are not stored.
 
-        The upper bound of a position is the lower one of its mirror image. So the two are at most twice as far apart as
-        the furthest lower bound is from its solved value.
+        The upper bound of a position follows from the lower bound of its mirror image. So the two are at most twice as
+        far apart as the furthest lower bound is from its solved value.
         """
         seen = Widest(rows, rows)
         with ExitStack() as stack:
@@ -246,7 +246,7 @@ class Prover:
             tell(begin + share * min(1.0, (stream.sweeps + part) / SWEEPS))
 
     def _places(self, pair: Pair, rows: Side, columns: Side) -> Iterator[Place]:
-        """The boards that are reported, where they are in a component: twice if its sides are alike."""
+        """Where the boards that are reported are in a component: in two places if its sides are alike."""
         squares = self.plan.rules.squares
         for board in self.boards_of(pair):
             own, other = (mask & ((1 << squares) - 1) for mask in board.masks)
@@ -258,7 +258,7 @@ class Prover:
     def _note_strip(
         self, intervals: dict[str, list[float]], pair: Pair, stream: DirectedStream, strip: int, layer: Layer
     ) -> None:
-        """Note the bounds of boards that are in a strip which is there."""
+        """Note the bounds of the boards in a strip that is in memory."""
         for place in self._places(pair, stream.rows, stream.columns):
             if stream.rows.pips[place.row] == strip:
                 values = stream.values(strip)[place.column_moves]
@@ -266,7 +266,7 @@ class Prover:
                 self._note(intervals, place, layer, float(values[row, place.column]))
 
     def _note(self, intervals: dict[str, list[float]], place: Place, layer: Layer, value: float) -> None:
-        """Note a bound of a board, for its mover: the column player's is the other bound, with its sign changed."""
+        """Note a bound of a board for its mover: for the column player it is the other bound, with its sign changed."""
         seen = layer.opposite if place.column_moves else layer
         interval = intervals.setdefault(str(place.board), [0.0, 1.0])
         interval[0 if seen == Layer.LOWER else 1] = (

@@ -1,4 +1,4 @@
-"""The rows of a component on disk, whole: one class after the other, with either side as rows."""
+"""Reading whole rows of a component from disk, one class after the other, with either side as rows."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +16,7 @@ class WholeRows:
     """Reads the rows of one side of a solved component: a value for each state of the other side.
 
     Values are in this side's view, minus one half, in stored units. The file may have the other side as rows, or only
-    half of a component whose sides are alike: what is missing is there with rows and columns exchanged.
+    half of a component whose sides are alike: what is missing is found with rows and columns exchanged.
     """
 
     def __init__(self, file: StripFile, own: int, pool: ThreadPoolExecutor) -> None:
@@ -31,9 +31,9 @@ class WholeRows:
         return int(self.side.class_start[number + 1] - self.side.class_start[number])
 
     def load(self, number: int, first: int, L: Values, R: Values | None) -> None:
-        """Bring in the rows of a class, one after the other from `first` on: own side to move (L), the other (R).
+        """Load the rows of a class, one after the other from `first` on: own side to move (L), other side to move (R).
 
-        The rows of the next class are announced: the disk works while those of this one are used.
+        The rows of the next class are announced, so that the disk works while those of this one are used.
         """
         kept, transposed = self._parts(number)
         jobs: list[Any] = [(self._load_kept, part) for part in _cut(kept)]
@@ -66,7 +66,7 @@ class WholeRows:
             tiles.unpack(number, self.file.read(number, classes), L, R, start, start, *classes_kept)
 
     def _load_transposed(self, strips: range, number: int, first: int, L: Values, R: Values | None) -> None:
-        """Tiles of the file, exchanged: whose turn it is changes, and so does the sign."""
+        """Load tiles with rows and columns exchanged: L and R change places, and the sign changes."""
         tiling = self.file.tiling
         rows, columns = tiling.rows, tiling.columns
         column, width = int(columns.class_start[number]), self.size(number)
@@ -94,11 +94,11 @@ class WholeRows:
 
 
 def _cut(whole: range) -> list[range]:
-    """Parts of about the same length, a few for each thread."""
+    """Cut a range into at most eight parts of about the same length."""
     step = max(1, -(-len(whole) // 8))
     return [whole[at : at + step] for at in range(0, len(whole), step)]
 
 
 def row_values(side: Side, others: Side) -> int:
-    """The values of the largest class of rows."""
+    """How many values the largest class of rows has."""
     return int(np.diff(side.class_start).max()) * others.size

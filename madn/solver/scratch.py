@@ -1,18 +1,18 @@
-"""The scratch directory of a solve: solved components, the one in work, and who is at it.
+"""The scratch directory of a solve: solved components and the one in work, for one process at a time.
 
 | file | holds |
 |---|---|
-| `plan.json` | what is being solved, and the command that goes on with it; another solve is refused |
+| `plan.json` | what is being solved, and the command that continues it; any other solve is refused |
 | `NN.values` | component NN in the order of the plan: its strips (`strips.py`) |
 | `NN.choices` | its best moves, if they are wanted and it is large (`choices.py`) |
 | `NN.done` | its figures, and the checksums of its values and best moves, once it is solved |
-| `NN.stored` | what was counted when it was handed over, once it is; its values go when nothing needs them any more |
-| `NN.lower`, `NN.widths` | its proved bounds, in the place of its values (`layers.py`), once `NN.stored` is there |
-| `NN.lower-work`, `NN.upper-work`, `NN.captures0`, `NN.captures1` | a component of which bounds are being proved |
+| `NN.stored` | what was counted, once it is delivered; its values are removed when nothing needs them any more |
+| `NN.lower`, `NN.widths` | its proved bounds (`layers.py`), which replace its values once `NN.stored` is there |
+| `NN.lower-work`, `NN.upper-work`, `NN.captures0`, `NN.captures1` | a component whose bounds are being proved |
 | `NN.work`, `NN.captures0`, `NN.captures1`, `NN.state` | a streamed component in work (`streamed.py`) |
 
 Whatever is read was written by a solve of the same plan to the same file, or it is refused: values have checksums, the
-other files digests (`figures.py`). What a file says about another one is written when that one is on disk.
+other files digests (`figures.py`). A file that says something about another one is written once that one is on disk.
 """
 
 import os
@@ -39,12 +39,12 @@ from madn.solver.strips import StripFile, Tiling
 
 FORMAT = 8
 TASK = "plan.json"
-PART = "plan.json-part"  # of a plan that was being written
+PART = "plan.json-part"  # a plan that was being written
 OURS = re.compile(r"[0-9]{3,}\.[0-9a-z.-]+|plan\.json-part")
 
 
 def check_scratch(path: str | os.PathLike[str]) -> None:
-    """Raise `OutputError` unless there is a directory at `path` that can be written to, or one can be made."""
+    """Raise `OutputError` unless there is a directory at `path` that can be written to, or one can be created."""
     directory = Path(path).absolute()
     there = next(place for place in (directory, *directory.parents) if os.path.lexists(place))
     if not there.is_dir():
@@ -55,20 +55,20 @@ def check_scratch(path: str | os.PathLike[str]) -> None:
 
 @contextmanager
 def scratch_directory(plan: Plan, databases: Mapping[str, Any] | None = None, command: str = "") -> Iterator["Scratch"]:
-    """Give the scratch directory of a plan to this process alone, checked and ready; it stays when this fails.
+    """Give this process sole use of a plan's scratch directory, checked and ready; it stays if the work fails.
 
-    `databases` is what the results are stored in: work that was begun goes on only to the same. `command` is what a
-    person types to go on with it.
+    `databases` says what the results are stored in: unfinished work is continued only for the same ones. `command` is
+    what a person types to continue it.
     """
     assert plan.scratch is not None
     directory = Path(plan.scratch)
     if plan.resume and not (directory / TASK).exists():
-        raise PlanError(f"{directory}: there is nothing to resume; without --resume the same command begins")
+        raise PlanError(f"{directory}: there is nothing to resume; to begin, run the same command without --resume")
     try:
         directory.mkdir(parents=True, exist_ok=True)
         lock = lock_directory(directory.resolve())
     except BlockingIOError:
-        raise ResourceError(f"{directory}: another solve is at work in this scratch directory") from None
+        raise ResourceError(f"{directory}: another solve is using this scratch directory") from None
     except OSError as error:
         raise OutputError(f"{directory}: not a directory for scratch files: {error.strerror}") from None
     try:
@@ -95,7 +95,7 @@ class Scratch:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin with a directory that holds no work, or go on with the same work if that is wanted."""
+        """Begin in a directory without earlier work, or continue the same work if that is wanted."""
         found = [name for name in sorted(os.listdir(self.directory)) if name != PART]
         earlier = self._earlier() if TASK in found else None
         if found and earlier is None:
@@ -103,19 +103,19 @@ class Scratch:
         if earlier is None or (found == [TASK] and "finished" not in earlier):
             write_figures(self.directory / TASK, "", self._plan)
             return
-        again = f"`{earlier['command']}` goes on with it, " if earlier["command"] else ""
-        advice = f"{again}and to start anew remove that directory"
+        again = f"`{earlier['command']}` resumes it; " if earlier["command"] else ""
+        advice = f"{again}to start over, remove that directory"
         for name, value in _flat(self._plan["work"]).items():
             there = _flat(earlier["work"]).get(name)
             if there != value:
                 difference = f"with {name} {there} instead of {value}"
                 raise OutputError(f"{self.directory}: holds the work of another solve, {difference}: {advice}")
         if not self.plan.resume:
-            raise OutputError(f"{self.directory}: holds work that was begun: {advice}")
+            raise OutputError(f"{self.directory}: holds unfinished work: {advice}")
         self._plan, self.finished = earlier, earlier.get("finished")
 
     def _earlier(self) -> dict[str, Any] | None:
-        """What an earlier solve was, if it was of this version."""
+        """What an earlier solve of this version wrote into its plan, if there was one."""
         path = self.directory / TASK
         try:
             earlier = read_figures(path, "")
@@ -127,7 +127,7 @@ class Scratch:
         return earlier
 
     def finish(self, last: dict[str, Any]) -> None:
-        """Note that everything is solved and delivered, and what is left to publish: only `clear` comes after that."""
+        """Note that everything is solved and delivered, and what is left to publish; only `clear` comes after that."""
         write_figures(self.directory / TASK, "", {**self._plan, "finished": last})
 
     def path(self, pair: Pair, suffix: str) -> Path:
@@ -145,7 +145,7 @@ class Scratch:
         return read_figures(self.path(pair, "done"), self.task)
 
     def stored(self, pair: Pair) -> dict[str, Any] | None:
-        """What was counted of a component, if it was delivered."""
+        """What was counted in a component, if it was delivered."""
         return read_figures(self.path(pair, "stored"), self.task)
 
     def mark_stored(self, pair: Pair, counted: dict[str, Any]) -> None:
@@ -157,9 +157,10 @@ class Scratch:
         self._discard()
 
     def _discard(self) -> None:
-        """Remove the values of components that were delivered and that nothing leads to any more.
+        """Remove the values of delivered components that no other component needs any more.
 
-        A component that is solved needs them no longer, unless its moves are compared when it is delivered.
+        A component needs those that its moves lead to until it is solved, or until it is delivered if its moves are
+        compared then.
         """
         settled = {pair for pair in self._solved if pair in self._delivered or not self._compared_late(pair)}
         for other in self._delivered:
@@ -168,11 +169,11 @@ class Scratch:
                     self.path(other, suffix).unlink(missing_ok=True)
 
     def mend(self, delivered: Callable[[Pair], bool]) -> None:
-        """Find what is missing of work that was begun, and forget that it was done.
+        """Find what is missing of earlier work, and forget that it was done.
 
-        What was delivered to a database that has lost it is delivered again. To solve a component, and to deliver it if
-        its moves are compared, takes the values of those that its moves lead to: where they are gone, those are solved
-        again.
+        What was delivered to a database that has lost it is delivered again. To solve a component, or to deliver it if
+        its moves are compared then, the values of the components that its moves lead to are needed; those whose values
+        are gone are solved again.
         """
         needed: set[Pair] = set()
         for pair in reversed(self.pairs):  # the components that one needs come before it
@@ -219,7 +220,7 @@ class Scratch:
         return self._tilings[pair]
 
     def open(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> StripFile:
-        """The file of a solved component; where its bounds are proved, a layer of them, in the view of its rows."""
+        """Open the file of a solved component; if its bounds are proved, a layer of them, in the view of its rows."""
         proved = self.stored(pair) if self.plan.proved else None
         if proved is not None:
             return BoundsFile(self.path(pair, "lower"), self.tiling(pair), layer, proved["sums"])
@@ -240,7 +241,7 @@ class Scratch:
         return ChoiceFile(self.path(pair, "choices"), tiling, written)
 
     def save(self, pair: Pair, component: Component, solved: Solved, figures: dict[str, Any]) -> None:
-        """Write a solved component; it counts as solved once its figures are there."""
+        """Write a solved component; it counts as solved once its figures are on disk."""
         if not component.keeps_values:
             sums = ""
             self.path(pair, "values").unlink(missing_ok=True)
@@ -267,14 +268,14 @@ class Scratch:
         return pair in self.plan.streamed and pair[0] == pair[1]
 
     def load(self, own: int, other: int, layer: Layer = Layer.MIDDLE) -> Matrices:
-        """The whole of a solved component, with the side that has the finish zone `own` as rows.
+        """Load the whole of a solved component, with the side that has the finish zone `own` as rows.
 
-        Of proved bounds a layer, in that side's view.
+        Of proved bounds it loads a layer, in that side's view.
         """
         representation, threads, pair = self.plan.representation, self.plan.threads, self.pair_of(own, other)
         if own == other:
             whole = self._load(pair, layer).unfolded(representation, threads)
-            if layer != layer.opposite:  # what is unfolded is a bound of the other kind
+            if layer != layer.opposite:  # the unfolded half has bounds of the other kind
                 _take_unfolded(
                     whole, self._load(pair, layer.opposite).unfolded(representation, threads), self.sides[own]
                 )
@@ -307,7 +308,7 @@ def _bring(file: StripFile, strip: int, to: Matrices) -> None:
 
 
 def _take_unfolded(whole: Matrices, other: Matrices, side: Side) -> None:
-    """Take, of each row, the columns before those of its own pips from other matrices."""
+    """In each row, take the columns before those of its own pips from other matrices."""
     for row, first in enumerate(side.class_start[side.pips].tolist()):
         for to, values in ((whole.L, other.L), (whole.R, other.R)):
             to[row * side.size : row * side.size + first] = values[row * side.size : row * side.size + first]

@@ -17,7 +17,8 @@ class Side:
     """All states whose finish squares are exactly `finish` (bit i for finish square i), fewest pips first.
 
     Pips are what is left to walk: `squares - q` for a piece on main-field square q, `squares + 1` for a boxed one.
-    Every move that stays in this side lowers them by the roll (by 1 out of the box); a captured piece raises them.
+    Every move that stays in this `Side` lowers them by the roll (by 1 out of the box); losing a piece to a capture
+    raises them.
     """
 
     rules: Rules
@@ -27,7 +28,8 @@ class Side:
     def masks(self) -> NDArray[np.uint64]:
         """The main-field squares of each state as a bit mask, by ascending pips.
 
-        States with as many choices for each roll stand together: the kernel's branches are then predicted (8 %).
+        Of these, states with the same number of options for each roll stand together, so that the kernel's branches are
+        predicted (8 % faster).
         """
         layers = [np.zeros(1, np.uint64)]
         for _ in range(self.open_pieces):
@@ -89,7 +91,7 @@ class Side:
 
     @cached_property
     def without(self) -> NDArray[np.int32]:
-        """`without[i, k]`: state i after the piece on the k-th lowest square of `facing[i]` went to the box."""
+        """`without[i, k]`: state i with the piece on the k-th lowest square of `facing[i]` sent back to the box."""
         P, half = self.rules.pieces, np.uint64(self.rules.squares // 2)
         full = np.uint64((1 << self.rules.squares) - 1)
         out = np.zeros((self.size, P), np.int32)
@@ -120,7 +122,7 @@ class Side:
 
     @cached_property
     def boxed_with(self) -> NDArray[np.int32]:
-        """`boxed_with[i, q]`: state boxed[i] with a piece of the box on square q, or -1 if the square is held."""
+        """`boxed_with[i, q]`: state boxed[i] with a piece from the box on square q, or -1 if that square is taken."""
         out = np.full((len(self.boxed), self.rules.squares), -1, np.int32)
         for q in range(self.rules.squares):
             bit = np.uint64(1 << q)
@@ -138,8 +140,8 @@ class Side:
 class Moves:
     """The moves of a side: for state i and roll r the options `first[6i+r-1] : first[6i+r]`.
 
-    Option o leads to state `row[o]` of the side itself (`kind[o] == 0`) or of the finish zone `exits[kind[o] - 1]`.
-    and lands on square `end[o]`. `turns[turn[i]]` says how often each roll comes up, and what a lost one does.
+    Option o leads to state `row[o]` of the side itself (`kind[o] == 0`) or of the finish zone `exits[kind[o] - 1]`, and
+    lands on square `end[o]`. `turns[turn[i]]` says how often each roll comes up, and what a lost one does.
     """
 
     first: NDArray[np.int32]

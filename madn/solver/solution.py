@@ -30,7 +30,7 @@ class Extreme(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a reading pass found: six times the largest |V - T(V)|, the least and the largest value, minus one half."""
+    """What an examination found: six times the largest |V - T(V)|, the least and the largest value, minus one half."""
 
     residual: Extreme
     least: Extreme
@@ -58,7 +58,7 @@ class Extremes:
 
     @classmethod
     def of(cls, found: Found, unit: float, board_at: Callable[[Extreme], Board]) -> "Extremes":
-        """Turn extremes of a component into boards."""
+        """Turn the extremes of a component into probabilities and boards."""
         residual, least, most = found
         return cls(
             *(residual.value / DIE / unit, board_at(residual)),
@@ -67,7 +67,7 @@ class Extremes:
         )
 
     def extremes(self) -> dict[str, Any]:
-        """The extremes as JSON can hold them."""
+        """The extremes in a form that JSON can represent."""
         values = {field.name: getattr(self, field.name) for field in fields(Extremes)}
         return {name: str(value) if isinstance(value, Board) else value for name, value in values.items()}
 
@@ -93,8 +93,8 @@ class Solution(Extremes):
 
     `residual` is the largest |V - T(V)| over all positions, measured after the last sweep by a pass that only reads;
     T takes the mean over the rolls of the best successor. `sweeps` is the largest number any component needed.
-    `win` is the value of the board that was asked for, by default the start; `start` is None if that was not solved.
-    A solve from disk has delivered its values and removed them: `values` is None.
+    `win` is the value of the board that was asked for, by default the start; `start` is None if the start was not
+    solved. A solve from disk has delivered its values and removed them, so `values` is None.
     """
 
     plan: Plan
@@ -126,7 +126,7 @@ class Solution(Extremes):
         An array with the fields `value`, `lower` and `upper` gets the bounds too.
         """
         if self.values is None:
-            raise MadnError("the values of a solve from disk go to the receiver of the solve, and are not kept")
+            raise MadnError("the values of a solve from disk are passed to its receiver and not kept")
         if self.bounds is None or out.dtype.names is None:
             self.values.read(first, out)
             return
@@ -163,7 +163,7 @@ class MatrixValues:
         exchanged: Solved | None = None,
     ) -> None:
         self.rules, self.representation, self.sides, self.solved = rules, representation, sides, solved
-        self.exchanged = solved if exchanged is None else exchanged  # where what is missing is, in the other's view
+        self.exchanged = solved if exchanged is None else exchanged  # has the pairs that are missing, in the other view
         self.zones = Zones(rules)
 
     def read(self, first: int, out: NDArray[Any]) -> None:
@@ -183,7 +183,7 @@ class MatrixValues:
         return self.representation.probability(float(value[0]))
 
     def _read_run(self, run: Run, skip: int, out: NDArray[Any]) -> None:
-        """Fill `out` with the positions of a run after the first `skip`."""
+        """Fill `out` with the values of a run's positions after the first `skip`."""
         done = (1 << self.rules.pieces) - 1
         if done in (run.own, run.other):
             out[:] = self.representation.won(1, run.own == done)
@@ -210,7 +210,7 @@ class MatrixValues:
 
 
 class BoundValues:
-    """Proved bounds kept as matrices, read in the thesis' numbering, in steps of 2**-29 less one half, or of 2**-48."""
+    """Proved bounds as matrices, read in the thesis' numbering: in steps of 2**-29, minus one half, or of 2**-48."""
 
     def __init__(self, plan: Plan, sides: dict[int, Side], bounds: Bounds) -> None:
         self.steps = bounds.steps
@@ -242,7 +242,7 @@ class ReportedBounds:
 
     def read(self, first: int, out: NDArray[Any]) -> None:
         """There are none to read."""
-        raise MadnError("bounds that are proved from disk are reported, and not kept")
+        raise MadnError("bounds that are proved from disk are only reported, not kept")
 
 
 class MiddleValues:

@@ -1,18 +1,18 @@
-"""A component larger than memory: a few of its strips are there at a time.
+"""A component larger than memory: only a few of its strips are in memory at a time.
 
-A strip is computed from the six strips before it in the same sweep, from what captures lead to, which passes through
-memory (`after_capture.py`), and from other finish zones, whose values pass through memory as well where they are many.
-Nothing else of a sweep is needed for the next one. So strips are written to their file only in sweeps that may be the
-last, and what captures lead to is all that a checkpoint holds.
+A strip is computed from the six strips before it in the same sweep, from the values that captures lead to, which pass
+through memory (`after_capture.py`), and from values of other finish zones, which pass through memory as well if there
+are many. The next sweep needs nothing of this one but the values that captures lead to. So strips are written to their
+file only in sweeps that may be the last, and a checkpoint has nothing but the values that captures lead to.
 
 | file | holds |
 |---|---|
 | `NN.values` or `NN.work` | the strips, as of the last sweep that kept them |
-| `NN.captures0`, `NN.captures1` | what captures lead to after an even or odd number of sweeps |
-| `NN.state` | after which sweep the work goes on, and checksums |
+| `NN.captures0`, `NN.captures1` | the values that captures lead to after an even or odd number of sweeps |
+| `NN.state` | after which sweep the work continues, and checksums |
 
-What a strip needs is announced while the one before it is computed, so that the disk works meanwhile, and brought in
-by all threads together before it begins: so there is one of everything in memory, not a second for the next strip.
+What a strip needs is announced while the one before it is computed, so that the disk works meanwhile. All threads load
+it together before the strip begins, so everything is in memory only once, with nothing yet for the next strip.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -41,15 +41,15 @@ Job = tuple[Any, ...]  # a function, and what it is called with
 
 
 class RowWindow:
-    """The values that the row player's moves into one further finish zone lead to, as far as a strip can reach.
+    """The values that the row player's moves into one other finish zone lead to, as far as a strip can reach.
 
-    The file has that zone's states as rows: those with a few pips less than the strip are needed, other ones after a 6
-    (matrix L) than otherwise (R). So each matrix has a window of its own, of the columns that the strip has: all, or
-    those of a panel, and in a mirrored component those of its class and later ones.
+    The file has that zone's states as rows. Those with a few pips fewer than the strip are needed, but not the same
+    ones after a 6 (matrix L) as after other rolls (R), so each matrix has a window of its own. It has the columns that
+    the strip has: all, or those of a panel, and in a mirrored component those of its class and later ones.
     """
 
     def __init__(self, file: StripFile, rows: Side, panel: Panel | None = None, whole: bool = False) -> None:
-        """With `whole` all columns are brought in, also of like sides."""
+        """With `whole` all columns are loaded, even if both sides are alike."""
         self.file, self.tiling = file, file.tiling
         zone, columns = self.tiling.rows, self.tiling.columns
         self.panel = panel or Panel(0, self.tiling.classes)
@@ -58,7 +58,7 @@ class RowWindow:
         pips = np.repeat(rows.pips, np.diff(rows.moves.first[::DIE]))
         less = np.where(there, pips - zone.pips[np.where(there, rows.moves.row, 0)], 0)
         sixes = options_of_a_six(rows)
-        self.halves = []  # (LEFT or RIGHT, how many pips less the nearest class has, where rows begin, values)
+        self.halves = []  # (LEFT or RIGHT, how many pips fewer the nearest class has, where rows begin, values)
         for half, leads in ((LEFT, there & sixes), (RIGHT, there & ~sixes)):
             nearest, furthest = (int(less[leads].min()), int(less[leads].max())) if leads.any() else (1, 0)
             reader = np.arange(self.tiling.strips) + nearest if self.mirrored else np.zeros(self.tiling.strips, int)
@@ -83,13 +83,13 @@ class RowWindow:
         return max(strip if self.mirrored else 0, self.panel.first)
 
     def announce(self, strip: int) -> None:
-        """Say that a strip will be loaded soon."""
+        """Announce that a strip will be loaded soon."""
         for half, nearest, _, _ in self.halves:
             if 0 <= strip - nearest < self.tiling.strips:
                 self.file.announce(strip - nearest, range(self._first(strip), self.panel.end), half)
 
     def loading(self, strip: int) -> Iterator[Job]:
-        """The work of bringing in what the strip needs beyond what the strip before it needed."""
+        """The jobs that load what the strip needs besides what the strip before it needed."""
         for half, nearest, start, values in self.halves:
             number = strip - nearest
             if 0 <= number < self.tiling.strips and len(values) > LANES:
@@ -101,17 +101,18 @@ class RowWindow:
 
 
 class ColumnWindow:
-    """The values that the column player's moves into one further finish zone lead to, for the rows of one strip.
+    """The values that the column player's moves into one other finish zone lead to, for the rows of one strip.
 
-    The file has that zone's states as rows and the component's rows as columns: a column of its tiles is needed. In a
-    mirrored component a strip has columns of its own pips and more, which lead to states of at most six less; so do
-    those of a panel. Where no 6 leads, only values with the other side to move are needed: the others are not read.
+    The file has that zone's states as rows and the component's rows as columns, so one column of its tiles is needed.
+    In a mirrored component a strip has columns with its own number of pips or more, which lead to states with at most
+    six fewer; the same goes for the columns of a panel. If no 6 leads there, only values with the other side to move
+    are needed, and the others are not read.
     """
 
     def __init__(self, file: StripFile, mirrored: bool, sixes: bool, panel: Panel | None = None) -> None:
         self.file, self.tiling, self.mirrored, self.sixes = file, file.tiling, mirrored, sixes
         first, end = panel or (0, self.tiling.strips)
-        self.reach = range(max(0, first - DIE), min(end, self.tiling.strips))  # classes that all columns lead to
+        self.reach = range(max(0, first - DIE), min(end, self.tiling.strips))  # classes that the columns lead to
         self.widths = np.diff(self.tiling.columns.class_start).astype(np.int64)  # the rows of each strip
         classes = range(self.tiling.classes)
         room = max(int(self.widths[strip]) * max(1, len(self._states(strip))) for strip in classes)
@@ -128,19 +129,19 @@ class ColumnWindow:
         return range(min(first, self.reach.stop), self.reach.stop)
 
     def start(self, strip: int) -> NDArray[np.int64]:
-        """Where the values of each state begin, for a strip; of those that it does not lead to any place will do."""
+        """Where the values of each state begin, for a strip; states that it does not lead to get an arbitrary place."""
         states = self._states(strip)
         places = np.zeros(self.tiling.rows.size, np.int64)
         places[states.start : states.stop] = np.arange(len(states)) * self.widths[strip]
         return places
 
     def announce(self, strip: int) -> None:
-        """Say that the columns of a strip will be loaded soon."""
+        """Announce that the columns of a strip will be loaded soon."""
         for c in self._strips(strip):
             self.file.announce(c, range(strip, strip + 1), None if self.sixes else RIGHT)
 
     def loading(self, strip: int) -> Iterator[Job]:
-        """The work of bringing in the columns of a strip, in place of those of the strip before."""
+        """The jobs that load the columns of a strip, in place of those of the strip before."""
         start, strips = self.start(strip) - int(self.tiling.columns.class_start[strip]), self._strips(strip)
         step = max(1, -(-len(strips) // 8))
         for first in range(strips.start, strips.stop, step):
@@ -167,7 +168,7 @@ class ColumnWindows:
         panel: Panel | None = None,
         whole: bool = False,
     ) -> None:
-        """With `whole` every row has all columns, also of like sides."""
+        """With `whole` every row has all columns, even if both sides are alike."""
         sixes, mirrored = exits_of_a_six(columns), rows.finish == columns.finish and not whole
         self.windows = [ColumnWindow(files[zone], mirrored, zone in sixes, panel) for zone in columns.moves.exits]
 
@@ -192,7 +193,7 @@ def streaming_sweeper(
     captured: AfterCapture,
     whole: bool = False,
 ) -> tuple[SweepTables, Sweeper]:
-    """What computes strips that pass through `matrices`; the row player's exits are in windows, or in memory."""
+    """Make what computes strips that pass through `matrices`; the row player's exits are in windows or in memory."""
     tables = SweepTables.of(
         rows,
         columns,
@@ -215,15 +216,15 @@ def do_later(pool: ThreadPoolExecutor, announce: Iterable[Callable[[int], None]]
 
 
 def do_all(pool: ThreadPoolExecutor, jobs: Iterable[Job]) -> None:
-    """Do what there is to do, in all threads, and wait for it."""
+    """Do all jobs in the threads of the pool, and wait for them."""
     for done in [pool.submit(*job) for job in jobs]:
         done.result()
 
 
 class Resident(InMemory):
-    """A component in memory that reads what its columns lead to from files: that is several times as large as itself.
+    """A component in memory that reads its columns' exits from files: they are several times as large as itself.
 
-    A piece in the finish zone may step on, and then all else stays as it is.
+    A piece in the finish zone may step on while all else stays as it is, so an exit may be as large as the component.
     """
 
     def __init__(
@@ -239,7 +240,7 @@ class Resident(InMemory):
         super().__init__(rows, columns, representation, solved, threads)
 
     def column_exits(self, solved: Solved, size: int) -> tuple[list[NDArray[np.int64]], list[tuple[Values, Values]]]:
-        """The windows, as they are for the first strip."""
+        """The windows, set up for the first strip."""
         return self.exits.starts(0), self.exits.matrices
 
     def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
@@ -297,7 +298,7 @@ class Streamed(Component):
         return 2 * np.diff(self.rows.class_start) * (self.columns.size - self.tiling.first_column.astype(np.int64))
 
     def begin(self) -> dict[str, Any] | None:
-        """Open the file; return the state of the last checkpoint, if there is one: the work goes on from there."""
+        """Open the file; return the state of the last checkpoint, if there is one: the work continues from there."""
         state = read_figures(self._state, self.task)
         if state is not None:
             self._noted, self._sweeps = state, state["sweeps"]
@@ -306,17 +307,17 @@ class Streamed(Component):
         return state
 
     def settle(self) -> None:
-        """Everything was rounded when it was written."""
+        """Do nothing: everything was rounded when it was written."""
 
     def close(self) -> None:
-        """Wait for what is being written, and close the files; they stay."""
+        """Wait for what is being written, and close the files, which stay on disk."""
         self.pool.shutdown(wait=True, cancel_futures=True)
         self.captured.close()
         if hasattr(self, "file"):
             self.file.close()
 
     def matrices(self, both: bool) -> dict[Pair, Matrices]:
-        """Nothing is in memory."""
+        """Return nothing: no matrices are in memory."""
         return {}
 
     def store(self, file: StripFile, solved: Solved) -> None:
@@ -328,16 +329,16 @@ class Streamed(Component):
         file.write_strips(self._rows(rows, number, L, R) for number in range(file.tiling.strips))
 
     def _rows(self, rows: WholeRows, number: int, L: Values, R: Values) -> tuple[Values, Values, NDArray[np.int64]]:
-        """Bring in the rows of a class of the columns' side; also where each begins."""
+        """Load the rows of a class of the columns' side; also return where each begins."""
         rows.load(number, 0, L, R)
         first = int(self.columns.class_start[number])
         return L, R, (np.arange(self.columns.size, dtype=np.int64) - first) * self.rows.size
 
     def passes(self, examine: bool, skip_below: float = 0.0, keep: bool = False) -> Iterator[tuple[int, Any]]:
-        """Sweep, or examine what the file holds, strip by strip.
+        """Sweep, or examine the values in the file, strip by strip.
 
-        A sweep leaves its values in the file if they are to be kept. No group of columns is skipped: its old values
-        are not at hand.
+        A sweep leaves its values in the file if they are to be kept. No group of columns is left alone, because its old
+        values are not in memory.
         """
         self.captured.begin(self._sweeps, write=not examine)
         self.begin_pass(examine, keep)
@@ -353,7 +354,7 @@ class Streamed(Component):
             yield strip + 1, found
 
     def _load(self, strip: int, examine: bool) -> None:
-        """Bring in what a strip needs: what its moves lead to, and its values if they are to be examined."""
+        """Load what a strip needs: what its moves lead to, and its values if they are to be examined."""
         windows: list[RowWindow | ColumnWindow] = [*self.row_windows, *self.exits.windows]
         self.captured.load(strip)
         jobs = [job for window in windows for job in window.loading(strip)]
@@ -365,16 +366,16 @@ class Streamed(Component):
             do_later(self.pool, [*later, self.file.announce] if examine else later, strip + 1)
 
     def _load_strip(self, strip: int, classes: range) -> None:
-        """Bring a part of a strip from the file into its slots."""
+        """Load part of a strip from the file into its slots."""
         self.tiling.unpack(strip, self.file.read(strip, classes), self.L, self.R, self.starts, classes)
 
     def _storing(self, strip: int) -> Iterator[Job]:
-        """The work of writing a strip to the file."""
+        """The jobs that write a strip to the file."""
         for classes in self.file.parts(strip):
             yield self.file.write, strip, self.L, self.R, self.starts, classes
 
     def checkpoint(self, state: Mapping[str, Any]) -> None:
-        """Write down what the next sweep starts from; what this one started from is needed no more."""
+        """Record what the next sweep starts from, and remove what this one started from."""
         self.captured.finish()
         if state["kept"]:
             self.file.flush()
@@ -383,7 +384,7 @@ class Streamed(Component):
         before.unlink(missing_ok=True)
 
     def note(self, state: Mapping[str, Any]) -> None:
-        """Write down where the work is, as a whole or not at all."""
+        """Record how far the work has come, completely or not at all."""
         files = {"sums": self.file.sums_text(), "captured": self.captured.sums_text()}
         self._noted = {**self._noted, **state, **files}
         write_figures(self._state, self.task, self._noted)

@@ -1,4 +1,4 @@
-"""Components on disk: strip after strip, each cut into tiles, only positions; both halves of a tile have checksums."""
+"""Components on disk: strip by strip, each cut into tiles of positions; both halves of a tile have checksums."""
 
 import os
 import threading
@@ -16,8 +16,8 @@ from madn.solver.figures import damaged, writing_to
 from madn.solver.numbers import Values
 from madn.solver.sides import Side
 
-AHEAD = 1 << 20  # bytes to announce at a time: of more the system may fetch only the beginning
-PART = 1 << 23  # bytes, about, that a thread reads or writes at a time
+AHEAD = 1 << 20  # bytes to announce at a time: of a longer stretch the system may fetch only the beginning
+PART = 1 << 23  # about how many bytes a thread reads or writes at a time
 
 RIGHT, LEFT = 0, 1  # the halves of a tile, by the matrix they hold
 
@@ -38,9 +38,9 @@ class Tiling:
         *,
         whole: bool = False,
     ) -> None:
-        """`like` is another one of the same sides: what it has counted is not counted again.
+        """`like` is another tiling of the same sides: what it has counted is not counted again.
 
-        A `whole` one has every column of every row, also where both sides are alike.
+        A `whole` tiling has every column of every row, even if both sides are alike.
         """
         self.rows, self.columns, self.dtype = rows, columns, np.dtype(dtype)
         self.mirrored = rows.finish == columns.finish and not whole
@@ -76,7 +76,7 @@ class Tiling:
     def pack(
         self, strip: int, L: Values, R: Values, starts: Starts, out: Packed, classes: range | None = None
     ) -> Packed:
-        """The tiles of a strip, for all classes of columns or some, made from its rows in L and R."""
+        """Make the tiles of a strip from its rows in L and R, for all classes of columns or some."""
         left, right = (start[self.rows_of(strip)] for start in starts)
         kept = classes or range(self.first_class(strip), self.classes)
         return out[: self.tiles.pack(strip, L, R, left, right, kept.start, kept.stop, out)]
@@ -90,7 +90,7 @@ class Tiling:
         self.tiles.unpack(strip, packed, L, R, left, right, kept.start, kept.stop)
 
     def unpack_half(self, strip: int, packed: Packed, matrix: Values, start: NDArray[np.int64], classes: range) -> None:
-        """As `unpack`, for the halves of tiles that hold one matrix."""
+        """Like `unpack`, for the halves of tiles that hold one matrix."""
         self.tiles.unpack_half(strip, packed, matrix, start[self.rows_of(strip)], classes.start, classes.stop)
 
     def rows_of(self, strip: int) -> slice:
@@ -102,7 +102,7 @@ class StripFile:
     """A file with the strips of a component, one after the other.
 
     `sums` are the checksums of its halves of tiles as text, from `sums_text`: what is read is compared with them.
-    Without them the file is made anew.
+    Without them a new file is made.
     """
 
     def __init__(self, path: Path, tiling: Tiling, sums: str | None = None) -> None:
@@ -146,14 +146,14 @@ class StripFile:
         return range(2 * kept.start + (half or 0), 2 * kept.stop, 1 if half is None else 2)
 
     def _extents(self, strip: int, parts: range) -> list[tuple[int, int]]:
-        """Where halves of tiles begin and end in the file; those that follow each other are one."""
+        """Where halves of tiles begin and end in the file; those that follow each other are merged."""
         edges = self._edges[strip]
         if parts.step == 1:
             return [(edges[parts.start], edges[parts.stop])]
         return [(edges[part], edges[part + 1]) for part in parts]
 
     def read(self, strip: int, classes: range | None = None, half: int | None = None) -> Packed:
-        """Tiles of a strip, all or some, or the halves of them that hold one matrix, as they were written.
+        """Read tiles of a strip, all or some, or their halves that hold one matrix, as they were written.
 
         What is returned is valid until the next call in the same thread, for any file.
         """
@@ -181,7 +181,7 @@ class StripFile:
                 raise damaged(self.path, f"checksum of {tile} expected {expected:08x}, found {found:08x}")
 
     def parts(self, strip: int, first: int = 0, end: int | None = None) -> list[range]:
-        """The classes of columns of a strip, all or some, in runs of a few megabytes: as read or written."""
+        """The classes of columns of a strip, all or some, a few megabytes at a time, as they are read or written."""
         edges, out = self._edges[strip], []
         first, end = max(first, self.tiling.first_class(strip)), self.tiling.classes if end is None else end
         for j in range(first, end):
@@ -200,7 +200,7 @@ class StripFile:
         return self.tiling.pack(strip, L, R, starts, buffer(size), classes)
 
     def write_packed(self, strip: int, packed: Packed, classes: range) -> None:
-        """Write tiles of a strip that are packed."""
+        """Write tiles of a strip that are packed already."""
         edges = self._edges[strip][2 * classes.start : 2 * classes.stop + 1]
         with writing_to(self.path):
             transfer(os.pwritev, self.handle, packed.data, edges[0], self.path)
@@ -221,14 +221,14 @@ class StripFile:
 
 
 def announce(handle: int, first: int, last: int) -> None:
-    """Tell the system that a part of a file will be read soon: it fetches it from disk meanwhile."""
+    """Tell the system that part of a file will be read soon, so that it fetches it from disk meanwhile."""
     if hasattr(os, "posix_fadvise"):
         for begin in range(first, last, AHEAD):
             os.posix_fadvise(handle, begin, min(AHEAD, last - begin), os.POSIX_FADV_WILLNEED)
 
 
 def transfer(call: Any, handle: int, view: memoryview, place: int, path: Path) -> None:
-    """Read or write bytes at a place of a file, in as many steps as the system takes."""
+    """Read or write bytes at a place in a file, in as many calls as the system needs."""
     done = 0
     while done < len(view):
         step = call(handle, [view[done : done + (1 << 30)]], place + done)
@@ -252,11 +252,11 @@ def slot_starts(
     return strip % slots * room + number * widths[strip] - first[strip], room
 
 
-_own = threading.local()  # of each thread, what it read last
+_own = threading.local()  # what each thread read last
 
 
 def buffer(size: int) -> Packed:
-    """Room for what a thread reads, which takes the place of what it read before."""
+    """Room for what this thread reads next, in the place of what it read before."""
     if getattr(_own, "size", -1) < size:
         _own.size, _own.buffer = size, np.empty(size, np.uint8)
     packed: Packed = _own.buffer[:size]
@@ -264,6 +264,6 @@ def buffer(size: int) -> Packed:
 
 
 def checksums(raw: memoryview, lengths: list[int]) -> list[int]:
-    """The checksums of pieces of these lengths, one after the other: CRC-32, which zlib computes at several GB/s."""
+    """The checksums of consecutive stretches of these lengths: CRC-32, which zlib computes at several GB/s."""
     ends = list(accumulate(lengths, initial=0))
     return [zlib.crc32(raw[begin:end]) for begin, end in pairwise(ends)]

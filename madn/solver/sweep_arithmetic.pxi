@@ -1,4 +1,4 @@
-# The arithmetic of a group of columns: sums over the rolls, solving the pair of lost rolls, writing back, examining.
+# The arithmetic of a group of columns: sums over the rolls, solving lost rolls away, writing back, examining.
 
 
 cdef inline void transpose(const value_t** rows, value_t* out) noexcept nogil:
@@ -10,7 +10,7 @@ cdef inline void transpose(const value_t** rows, value_t* out) noexcept nogil:
 
 cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
                value_t* ring_l, value_t* ring_r) noexcept nogil:
-    """Bring the stored values of columns c0..c1-1 into the ring, without the slots of captures."""
+    """Load the stored values of columns c0..c1-1 into the ring; the slots of captures are not yet right."""
     cdef int b, k, lane, n
     cdef const value_t* rows_l[LANES]
     cdef const value_t* rows_r[LANES]
@@ -33,9 +33,9 @@ cdef void load(const Tables* t, const Chunk* chunk, int c0, int c1, const value_
 
 cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* L, const value_t* R,
                        value_t* ring_l, value_t* ring_r) noexcept nogil:
-    """As `load`, for classes before the rows' own in a mirrored component: kept exchanged, captures included.
+    """Like `load`, for classes before the rows' own in a mirrored component: kept exchanged, captures included.
 
-    Only a 6 leads from a later class to the sixth before: of that one R is not needed, and may not be there.
+    Only a 6 leads to the sixth class before; R of that class is not needed, and may not be in memory.
     """
     cdef int b, first_r = t.col_class[max(0, chunk.strip - DIE + 1)]
     cdef int64_t ring
@@ -48,7 +48,7 @@ cdef void load_earlier(const Tables* t, const Chunk* chunk, int c0, int c1, cons
 
 cdef void edge(const Tables* t, int c0, int c1, value_t* ring_l, value_t* ring_r, value_t* values,
                bint into_ring) noexcept nogil:
-    """Copy columns c0..c1-1 of the ring from, or to, where another process left them, or will find them."""
+    """Copy columns c0..c1-1 into the ring, as another process sent them, or from the ring, to be sent to another."""
     cdef int b
     cdef int64_t ring
     for b in range(c0, c1):
@@ -64,7 +64,7 @@ cdef void edge(const Tables* t, int c0, int c1, value_t* ring_l, value_t* ring_r
 
 cdef void load_exits(const Tables* t, const Chunk* chunk, int j0, int j1, value_t* ring_l,
                      value_t* ring_r) noexcept nogil:
-    """Bring what the column player's moves into other finish zones lead to, of classes j0..j1-1, into the ring."""
+    """Load what the column player's moves into other finish zones lead to into the ring, for classes j0..j1-1."""
     cdef int exit, i, end
     cdef const value_t* left
     cdef const value_t* right
@@ -86,7 +86,7 @@ cdef void load_exits(const Tables* t, const Chunk* chunk, int j0, int j1, value_
 
 cdef inline void options(const int32_t* first, const int8_t* count, const int8_t* kind, const int64_t* offset,
                          const value_t** bases_l, const value_t** bases_r, const value_t** out) noexcept nogil:
-    """The option vectors of one state, roll after roll: after a 6 the same side moves again."""
+    """Collect the option vectors of one state, roll after roll: in R, or after a 6, when it moves again, in L."""
     cdef int o, begin = first[0], end = first[1], six = end - count[DIE - 1]
     for o in range(begin, six):
         out[o - begin] = bases_r[kind[o]] + offset[o]
@@ -96,7 +96,7 @@ cdef inline void options(const int32_t* first, const int8_t* count, const int8_t
 
 cdef inline void expected(const value_t** option, const int8_t* count, const uint64_t* lands, const uint64_t* squares,
                           int64_t shift, value_t* out) noexcept nogil:
-    """What a side expects from the rolls it can use, in every lane; `lands` is NULL without a duty to capture."""
+    """The sum over the rolls of a side's best options, in every lane; `lands` is NULL without a duty to capture."""
     if lands == NULL:
         if value_t is int32_t:
             best_total_i(option, count, shift, out)
@@ -110,7 +110,7 @@ cdef inline void expected(const value_t** option, const int8_t* count, const uin
 
 cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
                     const value_t** bases_r, value_t* sums, value_t* untransposed) noexcept nogil:
-    """sums[b - c0][lane] = what the row player expects from the rolls it can use (six times the value)."""
+    """Set sums[b - c0][lane] to the sum over the rolls of the row player's best options; lost rolls add nothing."""
     cdef int lane, a, b
     cdef const value_t* option[MAX_OPTIONS]
     cdef const value_t* soon[MAX_OPTIONS]
@@ -144,7 +144,7 @@ cdef void row_moves(const Tables* t, const Chunk* chunk, int c0, int c1, const v
 
 cdef inline void column_moves(const Tables* t, const Chunk* chunk, int b, const value_t* ring,
                               value_t* out) noexcept nogil:
-    """What the column player expects in column b from the rolls it can use, against every row of a chunk."""
+    """The sum over the rolls of the column player's best options in column b, against every row of a chunk."""
     cdef const value_t* option[MAX_OPTIONS]
     cdef const int32_t* offset = t.col_offset + t.col_first[b]
     cdef int o
@@ -159,7 +159,7 @@ cdef inline void column_moves(const Tables* t, const Chunk* chunk, int b, const 
 
 
 cdef inline double quotient(int64_t dividend, int64_t divisor, bint up) noexcept nogil:
-    """An exact division of whole numbers, rounded down or up; the divisor is positive."""
+    """Divide whole numbers in integers, rounding down or up; the divisor is positive."""
     cdef int64_t whole = dividend // divisor         # cdivision: towards zero
     cdef int64_t rest = dividend - whole * divisor
     if up:
@@ -169,9 +169,9 @@ cdef inline double quotient(int64_t dividend, int64_t divisor, bint up) noexcept
 
 cdef void solve_pair_exactly(const Tables* t, const Chunk* chunk, const TurnWeights* q, const double* x,
                              const double* y, bint up, uint32_t both, double* ring_r, double* ring_l) noexcept nogil:
-    """Solve the pair for doubles that are whole numbers, and round it down or up as exact arithmetic would.
+    """Like `solve_pair` for doubles that are whole numbers, rounding down or up as exact arithmetic would.
 
-    Values are at most 2**47 and a little, sums six times that. A turn that waits for a 6 in three rolls has one roll
+    Values are at most a little above 2**47, sums six times that. A turn that waits for a 6 in three rolls has one roll
     with a move and weights up to 216; all others have six rolls and weights up to 6. So no product exceeds 2**62.
     """
     cdef int lane
@@ -183,7 +183,7 @@ cdef void solve_pair_exactly(const Tables* t, const Chunk* chunk, const TurnWeig
         p = t.row_turns + t.row_turn[chunk.row + lane]
         unit, wait, rest = <int64_t>p.unit, <int64_t>p.wait, <int64_t>p.rest
         d = rest * rest_q - wait * wait_q
-        if d <= 0:       # no state of the game
+        if d <= 0:       # no such state exists
             continue
         a, b = <int64_t>x[lane], <int64_t>y[lane]
         ring_r[lane] = -quotient(unit * rest_q * a - wait * unit_q * b, d, up)
@@ -192,7 +192,10 @@ cdef void solve_pair_exactly(const Tables* t, const Chunk* chunk, const TurnWeig
 
 cdef void solve_pair(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* sums, value_t* ring_l,
                      value_t* ring_r, double rounding) noexcept nogil:
-    """Compute columns c0..c1-1, either side to move, into the ring, solving lost rolls away."""
+    """Compute columns c0..c1-1 into the ring, either side to move: solve the two equations of each pair of states.
+
+    Lost rolls make the two values of a pair refer to each other.
+    """
     cdef int b, kind
     cdef int64_t ring
     cdef uint32_t both
@@ -227,7 +230,7 @@ cdef inline void exchange(value_t* to, const value_t* fresh, uint32_t ignored, v
 
 cdef inline void exchange_some(value_t* to, int n, const value_t* fresh, uint32_t ignored,
                                value_t* most) noexcept nogil:
-    """As `exchange`, for the first n values: what is behind them belongs to somebody else."""
+    """Like `exchange`, but only for the first n values: those after them are not ours to write."""
     cdef value_t edge[LANES]
     cdef int k
     for k in range(n):
@@ -239,9 +242,9 @@ cdef inline void exchange_some(value_t* to, int n, const value_t* fresh, uint32_
 
 cdef void write_back(const Tables* t, const Chunk* chunk, int c0, int c1, value_t* L, value_t* R,
                      const value_t* ring_l, const value_t* ring_r, Findings* found) noexcept nogil:
-    """Store what the ring holds for columns c0..c1-1; note the largest change of a position and how many there are."""
+    """Store columns c0..c1-1 from the ring; note the largest change of a position and count the positions."""
     cdef int b, k, lane, n, count = 0
-    cdef int own_end = t.col_class[chunk.strip + 1] if t.mirrored else 0    # before it each position comes twice
+    cdef int own_end = t.col_class[chunk.strip + 1] if t.mirrored else 0    # before it each position occurs twice
     cdef const value_t* rows[LANES]
     cdef value_t fresh_l[LANES * LANES]
     cdef value_t fresh_r[LANES * LANES]

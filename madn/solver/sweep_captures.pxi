@@ -1,4 +1,4 @@
-# Captures: filling the slots where both sides stand on one square, and keeping what captures lead to.
+# Captures: filling the slots where both sides share a square, and keeping the values that captures lead to.
 
 
 cdef inline int64_t pairs_of(const Tables* t, int h, int g) noexcept nogil:
@@ -7,13 +7,13 @@ cdef inline int64_t pairs_of(const Tables* t, int h, int g) noexcept nogil:
 
 
 cdef inline int64_t captured(const Tables* t, int a, int k, int g) noexcept nogil:
-    """As `pairs_of`, for what the capture of row a's piece on its k-th `facing` square leads to."""
+    """Like `pairs_of`, for the state that a capture of row a's piece on its k-th `facing` square leads to."""
     return pairs_of(t, t.row_captured[a * t.pieces + k], g)
 
 
 cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
                           const int32_t* slot) noexcept nogil:
-    """Fill the slots of columns c0..c1-1 where both stand on one square with the value after the column's capture.
+    """Fill the slots of columns c0..c1-1 where both share a square with the value after the column player's capture.
 
     c0 lies in group g.
     """
@@ -27,7 +27,7 @@ cdef void column_captures(const Tables* t, const Chunk* chunk, int g, int c0, in
 
 cdef void captures_of_group(const Tables* t, const Chunk* chunk, int g, int c0, int c1, value_t* to_l, value_t* to_r,
                             const int32_t* slot) noexcept nogil:
-    """As `column_captures`, for columns that all lie in group g."""
+    """Like `column_captures`, for columns that all lie in group g."""
     cdef int lane, k, square, i, b
     cdef uint64_t rest
     cdef const value_t* pairs
@@ -41,7 +41,7 @@ cdef void captures_of_group(const Tables* t, const Chunk* chunk, int g, int c0, 
             rest &= rest - 1
             pairs = after_capture + captured(t, chunk.row + lane, k, g)
             k += 1
-            if rest or lane + 1 < chunk.rows:         # those of the next square
+            if rest or lane + 1 < chunk.rows:         # prefetch the pairs of the next square
                 soon = after_capture + captured(t, chunk.row + (lane if rest else lane + 1), k if rest else 0, g)
                 b = c0
                 while b < c1:
@@ -60,7 +60,7 @@ cdef void captures_of_group(const Tables* t, const Chunk* chunk, int g, int c0, 
 
 cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int g, int c0, int c1, value_t* ring_l,
                         value_t* ring_r) noexcept nogil:
-    """`column_captures` into the ring; the rows' own class comes from what was set aside before the strip began."""
+    """Do `column_captures` into the ring; the rows' own class comes from what was set aside before the strip began."""
     cdef int b, end, lane
     cdef uint32_t both
     cdef const value_t* aside_l = <const value_t*>job.aside_l
@@ -83,7 +83,7 @@ cdef void fill_captures(const Tables* t, const Chunk* chunk, const Job* job, int
 
 cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value_t* L, value_t* R,
                        const value_t* ring_l, const value_t* ring_r) noexcept nogil:
-    """Group g, from column c0 on, is new: fill the slots of these rows whose captures lead there."""
+    """Fill the slots of these rows whose captures lead to group g, from column c0 on, which has just been computed."""
     cdef int lane, square, i, b, h
     cdef int lowest = t.col_class[chunk.strip] if t.mirrored else 0
     cdef int64_t ring
@@ -105,7 +105,7 @@ cdef void row_captures(const Tables* t, const Chunk* chunk, int g, int c0, value
 
 
 cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, value_t* L, value_t* R) noexcept nogil:
-    """As `row_captures`, for columns that were not computed but are there: from the matrices."""
+    """Like `row_captures`, but from the matrices, for columns that this pass has not computed."""
     cdef int a, square, i, b, h
     cdef value_t* left
     cdef value_t* right
@@ -128,7 +128,7 @@ cdef void old_row_captures(const Tables* t, int row, int rows, int g, int c0, va
 
 
 cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most) noexcept nogil:
-    """Store a value; return `most`, or by how much it changed if that is more and it is a position."""
+    """Store a value; return `most`, or its change if that is larger and it is a position."""
     cdef value_t change = fresh - to[0]
     to[0] = fresh
     change = change if change > 0 else -change
@@ -138,7 +138,7 @@ cdef inline value_t put(value_t* to, value_t fresh, uint64_t both, value_t most)
 cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0, int c1, const value_t* L,
                              const value_t* R, const value_t* ring_l, const value_t* ring_r,
                              Findings* found) noexcept nogil:
-    """Copy what captures lead to: rows with a boxed piece; in a mirrored component such columns too, exchanged."""
+    """Copy what captures lead to: rows with a boxed piece and, in a mirrored component, such columns exchanged."""
     cdef int lane, i, b, h, own = group_of(t, chunk.row, g) if t.mirrored else 0
     cdef uint64_t both
     cdef value_t most = 0
@@ -171,7 +171,7 @@ cdef void keep_after_capture(const Tables* t, const Chunk* chunk, int g, int c0,
 
 
 cdef void restore_after_capture(const Tables* t, int strip, const value_t* L, const value_t* R) noexcept nogil:
-    """As `keep_after_capture`, for a whole strip and from the matrices."""
+    """Like `keep_after_capture`, for a whole strip and from the matrices."""
     cdef int a, b, i, h, g, first = t.col_class[strip] if t.mirrored else 0
     cdef int own = group_of(t, t.col_class[strip], t.groups - 1) if t.mirrored else 0
     cdef const value_t* left
@@ -223,7 +223,7 @@ cdef void place_slots(const Tables* t, int strip, int a, int first, int end, con
                       value_t* L, value_t* R) noexcept nogil:
     """Fill the slots of row a whose captures lead to the columns boxed_state[first..end-1], which have these values.
 
-    Columns of these that are kept here get their values back, which a strip that was not in memory has lost.
+    Those of these columns that are kept here get the values too: a strip that was not in memory has lost them.
     """
     cdef int i, h, b, square, lowest = t.first_column
     cdef uint64_t rest
@@ -246,7 +246,7 @@ cdef void place_slots(const Tables* t, int strip, int a, int first, int end, con
 
 cdef void place_pairs(const Tables* t, int strip, int a, int first, int end, const value_t* left,
                       const value_t* right) noexcept nogil:
-    """In a mirrored component the same values, exchanged, are what the column player's captures lead to."""
+    """In a mirrored component, let the column player's captures lead to the same values, exchanged."""
     cdef int i, own
     cdef value_t* pair
     if not (t.mirrored and t.first_column <= a < t.end_column):

@@ -1,6 +1,6 @@
-# The best move of every position of a strip and roll, either side to move, and how much hangs on it. The options are
-# the vectors that a sweep takes the largest of (`sweep_arithmetic.pxi`): the row player's in rows of earlier strips,
-# the column player's in the ring.
+# Finds the best move for every position of a strip and every roll, either side to move, and how much it matters. The
+# options are the vectors of which a sweep takes the largest (`sweep_arithmetic.pxi`): the row player's are in rows of
+# earlier strips, the column player's in the ring.
 
 from libc.stdint cimport uint16_t
 
@@ -20,18 +20,18 @@ cdef extern from "best_moves.h":
                   uint64_t squares, int64_t first, int n, double tie, uint16_t* words, found_t* found) noexcept nogil
 
 cdef enum:
-    MOST_OF_A_ROLL = 4   # options: 2 bits of a word
+    MOST_OF_A_ROLL = 4   # options: a choice has 2 bits of a word
 
 
-cdef struct Chosen:      # of some rows and columns of a strip
+cdef struct Chosen:      # the choices in some rows and columns of a strip
     uint16_t* words_l    # row after row: the row player's choices, 2 bits a roll ...
     uint16_t* words_r    # ... and the column player's
     int row, column      # the first ones
-    int64_t width        # columns
+    int64_t width        # how many columns
     double tie
     found_t row_moves
     found_t column_moves
-    int64_t widest_row, widest_column     # with `margin_column` of either: where the largest margin is
+    int64_t widest_row, widest_column     # where the largest margins are, together with either's `margin_column`
 
 
 cdef inline void choose(const value_t** option, const int8_t* counts, const uint64_t* lands, const uint64_t* masks,
@@ -49,7 +49,7 @@ cdef inline void choose(const value_t** option, const int8_t* counts, const uint
 
 cdef void choose_for_rows(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t** bases_l,
                           const value_t** bases_r, Chosen* chosen) noexcept nogil:
-    """The row player's choices in columns c0..c1-1."""
+    """Find the row player's choices in columns c0..c1-1."""
     cdef int lane, a, b, o, count
     cdef double widest
     cdef const value_t* option[MAX_OPTIONS]
@@ -73,7 +73,7 @@ cdef void choose_for_rows(const Tables* t, const Chunk* chunk, int c0, int c1, c
 
 cdef void choose_for_columns(const Tables* t, const Chunk* chunk, int c0, int c1, const value_t* ring,
                              Chosen* chosen) noexcept nogil:
-    """The column player's choices in columns c0..c1-1."""
+    """Find the column player's choices in columns c0..c1-1."""
     cdef int lane, b, o
     cdef double widest
     cdef uint16_t words[LANES]
@@ -94,8 +94,8 @@ cdef void choose_for_columns(const Tables* t, const Chunk* chunk, int c0, int c1
 
 cdef void choose_chunk(const Tables* t, const Chunk* chunk, int g0, int g1, const value_t* L, const value_t* R,
                        value_t* ring_l, value_t* ring_r, Chosen* chosen) noexcept nogil:
-    """The choices of a chunk in the groups g0..g1-1. In a mirrored component the column player's in the rows' own class
-    are the row player's of another row, and left alone."""
+    """Choose for a chunk in the groups g0..g1-1. In a mirrored component the column player's choices in the rows' own
+    class are not written: they are the row player's choices in another row."""
     cdef const value_t* rows_l[MAX_KINDS]
     cdef const value_t* rows_r[MAX_KINDS]
     cdef int kind, g, j, c0, c1, own_end, earliest, have = 0, exits = 0

@@ -8,26 +8,26 @@ if LANES_OF_TABLES != LANES:
     raise ImportError(f"the kernels have {LANES} lanes, the tables {LANES_OF_TABLES}")
 
 cdef enum:
-    RINGS = 400 << 10    # bytes of the rings of chunks that run side by side: they share a cache of 512 KiB
+    RINGS = 400 << 10    # bytes for the rings of chunks that run side by side: they share a cache of 512 KiB
     SHARED = 1700        # chunks times columns from which a strip is worth more than one thread: about 0.15 ms
 
 
 cdef class Sweeper:
     """The two matrices of a pair of finish zones, and the passes over them.
 
-    `tables` are the `madn.solver.tables.SweepTables` of the pair. L and R are its matrices, `row_exits` and
-    `column_exits` those of the components that moves of either side lead to, each as (L, R). What captures lead to
-    is kept in the array `after_capture`, or in a new one.
+    `tables` are the `madn.solver.tables.SweepTables` of the pair. L and R are its matrices; `row_exits` and
+    `column_exits` are those of the components that moves of either side lead to, each as (L, R). The values that
+    captures lead to are kept in the array `after_capture`, or in a new one if there is none.
     """
 
     cdef Tables t
     cdef object tables, L, R, row_exits, column_exits     # they own the memory that `t` points into
     cdef bint wide
-    cdef readonly object after_capture     # what captures lead to: all that a sweep keeps for the next
+    cdef readonly object after_capture     # the values that captures lead to: all that the next sweep needs of the last
     cdef object scratch, aside, in_order
     cdef object by_strip         # [strip, group]: how much it moved in its last pass
-    cdef object moved, pending   # [chunk, group]: the same by chunk; what its inputs moved since it was computed
-    cdef object counts           # [strip]: chunks
+    cdef object moved, pending   # [chunk, group]: the same by chunk; how much its inputs moved since it was computed
+    cdef object counts           # [strip]: how many chunks
     cdef int largest_strip, most_chunks, columns
 
     def __init__(self, tables, L, R, row_exits, column_exits, after_capture=None):
@@ -84,7 +84,7 @@ cdef class Sweeper:
 
     @property
     def late(self):
-        """Whether it computes a panel, to which others bring what the row player's captures lead to."""
+        """Whether this is a panel: the values that the row player's captures lead to come from outside, a sweep old."""
         return self.t.late
 
     def set_column_exits(self, column_exits, int first_row):
@@ -98,7 +98,7 @@ cdef class Sweeper:
         self.column_exits = column_exits
 
     def restore(self, int strip):
-        """Do for a strip that was not computed here what is done besides: fill and copy captures."""
+        """Fill and copy captures for a strip that was not computed here, as is done when one is computed."""
         if not 0 <= strip < self.t.strips or self.t.late:
             raise ValueError(f"there is no strip {strip}, only 0 to {self.t.strips - 1}, or captures are late")
         if self.wide:
@@ -108,10 +108,11 @@ cdef class Sweeper:
 
     def place_captures(self, int strip, int first, int end, left, right, int threads, bint slots=True,
                        bint pairs=True):
-        """Let the captures of the rows of a strip lead to new values of the boxed columns number first..end-1.
+        """Let captures lead to new values of the boxed columns number first..end-1 in the rows of a strip.
 
-        `left` and `right` have their values, row after row, with the row player and the column player to move. `slots`
-        are those of the row player's captures, which must be in memory; `pairs` are what the column player's lead to.
+        `left` and `right` have these values, row after row, with the row player and the column player to move. `slots`
+        says whether to fill the slots of the row player's captures, which must be in memory; `pairs` whether to set the
+        pairs that the column player's captures lead to.
         """
         cdef Tables* t = &self.t
         self.check_late(strip, strip + 1)
@@ -130,7 +131,7 @@ cdef class Sweeper:
             place_strip[int32_t](self, strip, first, end, left, right, self.L, self.R, threads, slots, pairs)
 
     cdef int check_late(self, int first, int end) except -1:
-        """Raise ValueError unless strips first..end-1 are kept here, of a component that is cut into panels."""
+        """Raise ValueError unless this is a panel that has strips first..end-1."""
         if not self.t.late or not 0 <= first < end <= self.t.strips:
             raise ValueError(f"strips {first} to {end} of {self.t.strips}, or captures are not late")
         if self.t.mirrored and self.t.row_class[end] > self.t.end_column:
@@ -138,19 +139,19 @@ cdef class Sweeper:
         return 0
 
     cdef int check_edge(self, values, int64_t size) except -1:
-        """Raise ValueError unless these are so many values, of the right type, that can be written to."""
+        """Raise ValueError unless this is a writeable array of `size` values of the right type."""
         if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype != self.L.dtype \
                 or not values.flags.c_contiguous or not values.flags.writeable or len(values) != size:
             raise ValueError(f"an edge is not an array of {size} values")
         return 0
 
     def edge_sizes(self, int first, int end):
-        """How many values `run` takes and gives of strips first..end-1: those at the edges of the columns here."""
+        """How many values `run` takes in `edge_in` and gives in `edge_out` for strips first..end-1."""
         cdef Tables* t = &self.t
         if not 0 <= first < end <= t.strips:
             raise ValueError(f"strips {first} to {end} of {t.strips}")
         cdef int before = t.group_class[t.first_group], last = t.group_class[t.end_group]
-        cdef int reach = max(first, min(end, before)) if t.mirrored else end    # others have their own class here
+        cdef int reach = max(first, min(end, before)) if t.mirrored else end    # later strips begin here
         cdef int64_t chunks = t.first_chunk[end] - t.first_chunk[first]
         cdef int64_t taken = t.first_chunk[reach] - t.first_chunk[first]
         return (2 * LANES * taken * (t.col_class[before] - t.col_class[max(0, before - DIE)]),
@@ -160,8 +161,8 @@ cdef class Sweeper:
             edge_in=None, edge_out=None):
         """Pass over strips first..end-1 and return what was found, in stored units.
 
-        `edge_in` are the six classes of columns before those computed here, as another process gave them in its
-        `edge_out`, which this one fills with its last six.
+        `edge_in` has the six classes of columns before those computed here, as another process left them in its
+        `edge_out`; here `edge_out` is filled with the last six classes.
 
         A sweep returns (largest change of what captures lead to, positions computed). An examination, which changes
         nothing, returns three extremes (six times the residual, least value, largest value), each as (value, row,
@@ -194,16 +195,16 @@ cdef class Sweeper:
 
     def choose(self, int strip, int first_group, int end_group, double tie, uint16_t[::1] words_l not None,
                uint16_t[::1] words_r not None):
-        """Find the best moves of a strip that is computed, in some groups of columns, either side to move.
+        """Find the best moves of a strip that has been computed, in some groups of columns, either side to move.
 
-        Row after row `words_l` gets the row player's choices and `words_r` the column player's, for the columns of
+        Row after row, `words_l` gets the row player's choices and `words_r` the column player's, for those columns of
         these groups that are kept with the strip: 2 bits for each roll, those of roll 1 lowest, for the last option
-        within `tie` of the best; 0 where there is no position. In a mirrored component the column player's in the rows'
-        own class are not written. Calls for other groups may run at the same time.
+        within `tie` of the best; 0 where there is no position. In a mirrored component the column player's choices in
+        the rows' own class are not written. Calls for other groups may run at the same time.
 
-        Returns for the row player, then for the column player, in stored units and over the positions only: decisions,
-        those without another option within the tie of the best, the sum of all margins (best less second-best), and the
-        largest margin as (value, row, column, roll); -1 stands for none.
+        Returns for the row player, then for the column player, in stored units and for positions only: the number of
+        decisions, the number of those in which no other option is within the tie of the best, the sum of all margins
+        (best minus second-best), and the largest margin as (value, row, column, roll); -1 means none.
         """
         cdef Tables* t = &self.t
         cdef Chosen chosen
@@ -250,7 +251,7 @@ cdef const TurnWeights* turns(const double[:, ::1] array) except NULL:
 
 
 cdef void* address(array) except NULL:
-    """Where the values are; the caller keeps the array alive."""
+    """Return a pointer to the values; the caller keeps the array alive."""
     cdef double[::1] wide
     cdef int32_t[::1] narrow
     if array.dtype == np.float64:
@@ -261,7 +262,7 @@ cdef void* address(array) except NULL:
 
 
 cdef object checked(array, like):
-    """An array of values that can be used, of the type of another one."""
+    """Return an array; raise ValueError unless the kernels can use its values and its type is that of `like`."""
     if not isinstance(array, np.ndarray) or array.ndim != 1 or not array.flags.c_contiguous or len(array) < LANES:
         raise ValueError("values must be contiguous 1-d arrays with room for a vector at their end")
     if array.dtype not in (np.int32, np.float64) or like is not None and array.dtype != like.dtype:
@@ -270,7 +271,7 @@ cdef object checked(array, like):
 
 
 cdef list sizes(pairs, like):
-    """How many values both arrays of each pair have at least."""
+    """How many values the shorter array of each pair has."""
     return [min(len(checked(left, like)), len(checked(right, like))) for left, right in pairs]
 
 
@@ -297,11 +298,11 @@ cdef place_strip(Sweeper c, int strip, int first, int end, const value_t[::1] le
 
 
 def parts_in_order(counts, int workers, int together):
-    """Where the parts of each strip begin among all parts, and which strip before each has any, or -1.
+    """Where the parts of each strip begin among all parts, and for each strip the last one before it with parts, or -1.
 
-    `counts` are chunks, of which at most `together` run side by side. There are more parts than workers: one that is
-    held up leaves the rest of the strip to the others. Larger parts come first (7 % faster than the other way round,
-    three pieces, two threads): the next strip waits for the last ones.
+    `counts` are the chunks of each strip, of which at most `together` run side by side. There are more parts than
+    workers, so that a worker that is held up leaves the rest of the strip to the others. Larger parts come first (7 %
+    faster than the other way round with three pieces and two threads), since the next strip waits for the last ones.
     """
     wanted = workers if workers == 1 else 2 * workers
     parts = np.minimum(counts, wanted * -(-counts // (wanted * together)))
@@ -312,7 +313,7 @@ def parts_in_order(counts, int workers, int together):
 
 
 cdef void prepare(Sweeper c, int strip, value_t[:, :, ::1] aside, Job like, Job* jobs):
-    """Write the jobs of a strip."""
+    """Fill in the jobs of a strip."""
     cdef Tables* t = &c.t
     cdef double[:, ::1] moved = c.moved
     cdef double[:, ::1] pending = c.pending
@@ -393,7 +394,7 @@ cdef run_strips(Sweeper c, value_t[::1] L, value_t[::1] R, value_t[:, ::1] scrat
             wave.found[k] = total
         give_edges[value_t](c, first, end, wave.jobs, edge_in, edge_out)
         with nogil:
-            if workers == 1:                     # no parallel region: its cost would show
+            if workers == 1:                     # no parallel region, whose cost would be noticeable
                 run_tasks(t, &wave, &L[0], &R[0], &scratch[0, 0])
             else:
                 for k in prange(workers, num_threads=workers, schedule="static", chunksize=1):

@@ -1,8 +1,9 @@
-# Which thread computes what when: steps of a chunk through the groups of columns, parts of a strip, waves of strips.
+# Which thread computes what, and when: steps of a chunk through the groups of columns, parts of a strip, and waves of
+# strips.
 
 
 cdef bint unchanged(const Tables* t, const Job* job, int g, int j, double moved) noexcept nogil:
-    """Whether group g, computed from class j on, may be left alone; keeps its account of what `moved` around it."""
+    """Whether group g, computed from class j on, may be left alone; keeps account of how much its inputs `moved`."""
     cdef int before = g - 1
     while before >= 0 and t.group_class[before + 1] > j - DIE:
         moved = max(moved, job.moved[before])
@@ -88,7 +89,7 @@ cdef void step(const Tables* t, Walk* walk, int g, double inflow, value_t* L, va
 
 cdef void set_aside(const Tables* t, const Job* job, value_t* aside_l, value_t* aside_r,
                     const int32_t* in_order) noexcept nogil:
-    """Note the captures inside the rows' own class while the strip is still as the last sweep left it."""
+    """Save the captures within the rows' own class while the strip is still as the last sweep left it."""
     cdef Chunk chunk
     cdef int c0 = t.col_class[job.strip], c1 = t.col_class[job.strip + 1]
     if c0 < t.first_column or c1 > t.end_column:      # another process computes it
@@ -98,11 +99,11 @@ cdef void set_aside(const Tables* t, const Job* job, value_t* aside_l, value_t* 
 
 
 cdef double inflow_of(const Tables* t, int strip, int g, const double* moved, double own) noexcept nogil:
-    """The largest recent change of any tile (strip, group) that group g of this strip reads.
+    """The largest recent change of any strip and group of columns that group g of this strip reads.
 
-    Row moves read the six strips before, with a capture up to a lap later in columns; column captures read rows up
-    to a lap later, in the columns from six classes before. In a mirrored component those may be kept exchanged; of
-    the strip itself they are as the last sweep left them: `own`.
+    Row moves read the six strips before, and with a capture in columns up to a lap later. Captures by the column player
+    read rows up to a lap later, in columns from six classes before on. In a mirrored component those rows may be kept
+    exchanged; those of the strip itself are read as the last sweep left them: `own`.
     """
     cdef int i, h, lap = t.squares + 1, low = t.group_class[g] - DIE, high = t.group_class[g + 1]
     cdef double most = own if t.mirrored and low <= strip < high else 0
@@ -120,25 +121,25 @@ cdef double inflow_of(const Tables* t, int strip, int g, const double* moved, do
     return most
 
 
-cdef struct Wave:        # a pass over some strips: threads take their parts in order and go through the columns
+cdef struct Wave:        # a pass over some strips: threads take parts of them in order and go through the columns
     int first            # the first strip
     int tasks            # parts of all strips
     const int32_t* first_task     # [strip - first]
     const int32_t* before         # [strip - first]: the strip before it that has rows, counted likewise, or -1
-    const int32_t* need           # [g]: groups that the strip before must be through before group g may begin
+    const int32_t* need           # [g]: how many groups the strip before must have finished before group g may begin
     Job* jobs            # of all chunks of these strips
     Findings* found
     double* moved        # [strip, group]: how much it moved in its last pass
-    double* own          # [strip - first]: how much its own class and a lap more moved in the last sweep
+    double* own          # [strip - first]: how much its own class and the lap after it moved in the last sweep
     counter_t next_task
-    counter_t* ready     # [strip - first]: what `set_aside` notes is there
-    counter_t* through   # [strip - first]: groups that all parts are through with
-    counter_t* parts     # [strip - first, g]: parts that are through with the group
+    counter_t* ready     # [strip - first]: 1 when `set_aside` is done
+    counter_t* through   # [strip - first]: how many groups all parts have finished
+    counter_t* parts     # [strip - first, g]: how many parts have finished the group
     const int32_t* in_order
 
 
 cdef double moved_near(const Tables* t, const Wave* wave, int strip) noexcept nogil:
-    """How much a strip of a mirrored component moved in the last sweep, in its own class and a lap more."""
+    """How much a strip of a mirrored component moved in the last sweep, in its own class and the lap after it."""
     cdef int g
     cdef double most = 0
     for g in range(t.groups):
@@ -149,10 +150,10 @@ cdef double moved_near(const Tables* t, const Wave* wave, int strip) noexcept no
 
 cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L, value_t* R,
                    value_t* scratch) noexcept nogil:
-    """One pass over the columns of a few chunks of a strip, side by side.
+    """Pass over the columns of a few chunks of a strip, side by side.
 
-    They read the same rows of the strips before: going through the columns together, a group of those rows is read
-    from memory once and stays in the cache. The strip before may still be under way, a lap of columns ahead.
+    They read the same rows of the strips before. Since they go through the columns together, each group of those rows
+    is read from memory once and stays in the cache. The strip before may still be in progress, a lap of columns ahead.
     """
     cdef Walk walks[TOGETHER]
     cdef value_t* sums = scratch + <int64_t>(2 * TOGETHER * t.ring) * LANES
@@ -186,11 +187,11 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
     for g in range(start, t.end_group):
         if before >= 0:
             wait_for(&wave.through[before], wave.need[g])
-        if sweeping and jobs[0].skip_below > 0:      # else nothing is left alone
+        if sweeping and jobs[0].skip_below > 0:      # otherwise nothing is left alone
             inflow = inflow_of(t, strip, g, wave.moved, wave.own[here])
         for k in range(count):
             step(t, &walks[k], g, inflow, L, R, sums)
-        if counter_next(&wave.parts[here * t.groups + g]) == parts - 1:     # the last one to be through with it
+        if counter_next(&wave.parts[here * t.groups + g]) == parts - 1:     # this is the last part to finish it
             if sweeping:
                 most = 0
                 for i in range(chunks):
@@ -200,7 +201,7 @@ cdef void run_part(const Tables* t, Wave* wave, int strip, int part, value_t* L,
 
 
 cdef void run_tasks(const Tables* t, Wave* wave, value_t* L, value_t* R, value_t* scratch) noexcept nogil:
-    """Take part after part until there are none; a part only waits for parts that were taken before it."""
+    """Take part after part until none is left; a part waits only for parts that were taken before it."""
     cdef int strip = wave.first, task = counter_next(&wave.next_task)
     while task < wave.tasks:
         while wave.first_task[strip - wave.first + 1] <= task:

@@ -1,4 +1,4 @@
-"""The arrays that the sweep kernels read of a component, made and checked here.
+"""The arrays of a component that the sweep kernels read, made and checked here.
 
 Rows are the states a of one side, columns the states b of the other. `sweep_structs.pxi` says what the kernels do with
 them; `SweepTables.check` makes sure that no number in them leads out of an array.
@@ -16,8 +16,8 @@ from madn.ranges import check_ascending, check_range
 from madn.rules import DIE, ROLLS, Turn, rolls_again
 from madn.solver.sides import TERMINAL, Side
 
-LANES = 16  # rows of a chunk, and how far past its end an array is read: the kernels work on whole vectors
-GROUP = 256  # columns that are visited, or left alone, together
+LANES = 16  # rows of a chunk, and how far an array is read past its end: the kernels work on whole vectors
+GROUP = 256  # about how many columns are visited, or left alone, together
 STOP = 2**31 - 1  # ends a list of ascending columns
 ONE_STATE = np.array([0, 1], np.int32)  # classes of the side that has won
 MAX_OPTIONS, MAX_KINDS, MAX_TURNS = 36, 16, 16  # as in sweep_structs.pxi
@@ -39,14 +39,14 @@ class Panel(NamedTuple):
 
 @dataclass(frozen=True)
 class SweepTables:
-    """What a component is made of, as arrays; each has LANES entries more than it is said to have."""
+    """What a component is made of, as arrays; each has LANES entries more than is said here."""
 
     pieces: int
     squares: int
     mirrored: bool  # both sides are the same: only columns of the row's class or later are kept
-    must_capture: bool  # options that capture come first: `row_lands` and `col_lands` say where options land
-    late: bool  # what the row player's captures lead to is as the last sweep left it, and brought from outside
-    refill: bool  # before an examination the matrices come without the slots of captures: fill them
+    must_capture: bool  # there is a duty to capture: `row_lands` and `col_lands` say where options land
+    late: bool  # the row player's captures lead to values of the last sweep, which are brought in from outside
+    refill: bool  # the matrices come to an examination without the slots of captures: it has to fill them
     ring: int  # columns, and states of exits, that a chunk keeps at hand
     widest: int  # columns of the largest group, rounded up
     rows: int
@@ -79,8 +79,8 @@ class SweepTables:
     row_boxed: Int32  # the row of `after_capture` for a itself, or -1
     col_first: Int32
     col_count: Int8
-    col_offset: Int32  # in the ring: what a 6 leads to comes first, then the rest
-    col_lands: Mask  # as `row_lands`; of rows `row_facing` is in the columns' numbers too
+    col_offset: Int32  # in the ring: in its first half after a 6, in its second half otherwise
+    col_lands: Mask  # like `row_lands`, to be compared with `row_facing`, which is in the columns' numbers too
     col_turn: Int8
     col_turns: Weights
     col_masks: Mask
@@ -95,7 +95,7 @@ class SweepTables:
     boxed_with: Int32  # ... and [square]: what each becomes with a boxed piece on the square
     capture_start: Int64  # [h, g]: after_capture[h][b] is the pair at capture_start + b, for columns b of group g ...
     capture_class: Int32  # ... from this class on: captures come from at most a lap before
-    need: Int32  # [g]: groups that the strip before must be through before group g may begin
+    need: Int32  # [g]: how many groups the strip before must have finished before group g may begin
 
     @classmethod
     def of(
@@ -113,11 +113,12 @@ class SweepTables:
     ) -> "SweepTables":
         """The tables of a pair of sides.
 
-        `start` says where each row begins in the matrices L and R, `row_exits` where each begins in those of the
-        components that moves of the row player lead to, and `column_exits` of the column player, in both alike. With
-        `whole` matrices every column is kept, also of like sides. `captures` are the places, by row and group of
-        columns, in an array of what captures lead to, and how many values that has; by default row follows row. Columns
-        that a row is not kept for have a place too, any one. With a `panel` only its columns are computed and kept.
+        `start` says where each row begins in the matrices L and R, `row_exits` where each begins in the matrices of the
+        components that moves of the row player lead to, and `column_exits` the same for the column player, where L and
+        R are laid out alike. With `whole` every column is kept, even if both sides are alike. `captures` has the
+        places, by row and group of columns, in an array of the values that captures lead to, and the size of that
+        array; by default row follows row. Columns that are not kept of a row have an arbitrary place. With a `panel`
+        only its columns are computed and kept.
         """
         S, mirrored = rows.rules.squares, rows.finish == columns.finish and not whole
         computed = panel or Panel(0, len(columns.class_start) - 1)
@@ -197,7 +198,7 @@ class SweepTables:
     def check(
         self, matrices: tuple[int, int], row_exits: Sequence[tuple[int, int]], column_exits: Sequence[int]
     ) -> None:
-        """Raise ValueError unless all numbers lead into the arrays; their sizes come in, where both count as (L, R).
+        """Raise ValueError unless all numbers lead into arrays of these sizes, given as (L, R) where those may differ.
 
         Columns that the column player's moves lead to in other components are checked by `check_columns`.
         """
@@ -277,7 +278,7 @@ class SweepTables:
             raise ValueError("columns are left out, but captures are not late")
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The names of all arrays, and the arrays if they are of their types."""
+        """Yield all arrays with their names; raise ValueError if one is not of its type."""
         for field in fields(self):
             dtype = TYPES.get(field.type)
             if dtype is None:
@@ -319,7 +320,7 @@ class SweepTables:
             check_range("capture_start", begins + column, 0, self.captures // 2)
 
     def place_exits(self, column_exits: Sequence[Int64]) -> None:
-        """Say anew where each state begins in the vectors of column exits, for the next runs."""
+        """Change where each state begins in the vectors of column exits, for the strips that are computed next."""
         self.exit_start[:-LANES] = joined(column_exits)
 
     def check_columns(self, rows: range, first_row: int, column_exits: Sequence[int]) -> None:
@@ -345,7 +346,7 @@ def _check_options(first: Int32, count: Int8) -> None:
 
 
 def padded(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """A copy with LANES more entries: vectors are read whole."""
+    """A copy with LANES more entries, because vectors are read whole."""
     return np.concatenate([np.asarray(array).astype(dtype), np.zeros(LANES, dtype)])
 
 
@@ -361,15 +362,15 @@ def turn_weights(turns: Sequence[Turn]) -> Weights:
 
 
 def first_captured(rows: Side) -> Int64:
-    """The first class of columns that a row with a boxed piece is needed for: captures come from a lap before."""
+    """The first class of columns for which a row with a boxed piece is needed: captures come from a lap before."""
     earliest: Int64 = np.maximum(rows.pips[rows.boxed].astype(np.int64) - rows.rules.squares, 0)
     return earliest
 
 
 def column_groups(side: Side, edges: Sequence[int] = ()) -> Int32:
-    """Cut the classes of a side into runs of about GROUP states: the first class of each, and one past the last.
+    """Cut the classes of a side into groups of about GROUP states: the first class of each, and one past the last.
 
-    A run begins with each class of `edges`.
+    A group begins at each class of `edges`.
     """
     cuts, last = [0], len(side.class_start) - 1
     for j in range(1, last + 1):
@@ -405,23 +406,23 @@ def ring_offsets(side: Side, slots: Sequence[Int64], ring: int) -> Int64:
 
 
 def options_of_a_six(side: Side) -> NDArray[np.bool_]:
-    """For each option whether the same side rolls again after it."""
+    """For each option, whether the same side rolls again after it."""
     return np.repeat(np.tile([rolls_again(roll) for roll in ROLLS], side.size), np.diff(side.moves.first))
 
 
 def exits_of_a_six(side: Side) -> set[int]:
-    """The finish zones that a side can move to and roll again; a step inside the zone is shorter than 6."""
+    """The finish zones that a side can move to with a 6, and roll again; a step inside the zone is shorter than 6."""
     kinds = np.unique(side.moves.kind[options_of_a_six(side)])
     return {side.moves.exits[kind - 1] for kind in kinds.tolist() if kind}
 
 
 def joined(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """All of them in one array, which may be empty."""
+    """All these arrays joined into one, which may be empty."""
     return np.concatenate([np.zeros(0, np.int64), *arrays])
 
 
 def landing_squares(side: Side, facing: bool) -> Mask:
-    """The main-field square that each option lands on, as a bit, 0 if none; nothing where captures are no duty."""
+    """The main-field square that each option lands on, as a bit, 0 if none; empty without a duty to capture."""
     rules, end = side.rules, side.moves.end.astype(np.uint64)
     if not rules.must_capture:
         return np.zeros(0, np.uint64)

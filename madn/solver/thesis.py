@@ -13,10 +13,10 @@ from madn.solver._thesis import run, start_values
 from madn.solver.plan import Plan
 from madn.solver.solution import ListedValues, Solution
 
-# To changes of 1e-6, for estimates only: the thesis, section 5.1; 5 and 6 go on as 3 and 4 do.
+# Sweeps until changes are below 1e-6, for estimates only: section 5.1 of the thesis, extrapolated for 5 and 6 pieces.
 EXPECTED_SWEEPS = {1: 39, 2: 67, 3: 105, 4: 135, 5: 165, 6: 195}
 MOST_SWEEPS = 5000
-SLICE = 1 << 18  # positions between two looks at the clock and at Ctrl-C: well under a second
+SLICE = 1 << 18  # positions between two checks for progress and Ctrl-C: well under a second
 
 
 def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
@@ -70,7 +70,7 @@ def solve(plan: Plan, progress: Callable[[float, str], None]) -> Solution:
 def _pass(
     game: Game, x: NDArray[np.float64], threads: int, write: bool
 ) -> Iterator[tuple[float, tuple[float, int, int]]]:
-    """One pass in slices, so that Ctrl-C is heard; yields (part done, what the kernel found)."""
+    """Pass once in slices, so that Ctrl-C is noticed; yields (fraction done, what the kernel found)."""
     for first in range(0, len(x), SLICE):
         end = min(len(x), first + SLICE)
         yield end / len(x), run(game, x, first, end, threads, write)

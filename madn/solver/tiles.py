@@ -26,8 +26,8 @@ from madn.solver.solution import BoundValues, Extremes, MatrixValues, MiddleValu
 from madn.solver.streamed import Resident, Streamed
 from madn.solver.strips import Tiling
 
-# The part of the work on a component on disk before it is delivered: what the largest ones of four pieces took, for the
-# estimate of progress only.
+# How much of the work on a component on disk comes before its delivery: measured with the largest ones of four pieces,
+# for the estimate of progress only.
 SOLVING = 0.8
 
 Progress = Callable[[float, str], None]
@@ -42,7 +42,7 @@ def solve(plan: Plan, progress: Progress, receiver: Receiver | None = None, scra
 
 @dataclass(frozen=True)
 class _Figures:
-    """What is reported of one component."""
+    """What is reported about one component."""
 
     component: str
     sweeps: int
@@ -52,7 +52,7 @@ class _Figures:
 
 @dataclass(frozen=True)
 class _Step:
-    """A part of the work, as large as so many positions; `take` does it."""
+    """A step of the work, which counts as `work` positions; `take` does it."""
 
     pair: Pair
     work: float
@@ -90,7 +90,7 @@ class _InOneGo:
         return self.solution([self.figures[pair] for pair in self.plan.pairs], time.perf_counter() - began)
 
     def steps(self) -> Iterator["_Step"]:
-        """What there is to do, in order."""
+        """The steps there are to take, in order."""
         for pair in self.plan.pairs:
             yield _Step(pair, component_positions(self.plan.rules, *pair), self.pair)
 
@@ -121,7 +121,7 @@ class _InOneGo:
         return _Figures(name, convergence.sweeps, convergence.updates, convergence.extremes())
 
     def solution(self, figures: list[_Figures], seconds: float) -> Solution:
-        """Put the figures of all components together."""
+        """Combine the figures of all components."""
         plan = self.plan
         extremes = figures[0].extremes
         for more in figures[1:]:
@@ -161,10 +161,10 @@ class _FromDisk(_InOneGo):
         self.delivery.won()
 
     def steps(self) -> Iterator[_Step]:
-        """Solve each component and deliver it; the largest ones, unless best moves are stored, in the end.
+        """Solve each component and deliver it; the largest ones are delivered at the end, unless best moves are stored.
 
-        Their values stay for each other: until nothing needs them, the disk has room for the largest only once. It goes
-        first.
+        Their values stay because they need each other. Until nothing needs them, the disk has room for the largest only
+        once, so it is delivered first.
         """
         plan, first = self.plan, SOLVING
         late: list[_Step] = []
@@ -205,7 +205,7 @@ class _FromDisk(_InOneGo):
         return figures
 
     def _component(self, pair: Pair, stack: ExitStack) -> Component:
-        """The component of a pair; of a large one the best moves are found with it, if they are wanted."""
+        """The component of a pair; the best moves of a large one are found while it is solved, if they are wanted."""
         (f, g), plan = pair, self.plan
         component = self._without_choices(pair, stack)
         if plan.best_moves and can_stream(plan.rules, f, g):
@@ -220,7 +220,7 @@ class _FromDisk(_InOneGo):
     def _without_choices(self, pair: Pair, stack: ExitStack) -> Component:
         """The component of a pair, in memory if it fits; the files that it reads are closed with the stack.
 
-        A large one has its columns' exits in files either way; a mirrored one has them in memory if it is.
+        A large one reads its columns' exits from files even if it is in memory itself, unless it is mirrored.
         """
         (f, g), plan, sides = pair, self.plan, self.sides
         large = can_stream(plan.rules, f, g)
@@ -258,10 +258,10 @@ class _ProvedFromDisk(_FromDisk):
             yield _Step(pair, size, self._prove)
 
     def complete(self) -> None:
-        """Nothing is left: bounds are reported, not delivered."""
+        """Do nothing: bounds are reported, not delivered."""
 
     def _prove(self, pair: Pair, tell: Callable[[float], None]) -> None:
-        self.solved = {}  # solved values; from now on there are bounds
+        self.solved = {}  # these are solved values; from now on bounds take their place
         found = self.prover.pair(pair, tell)
         proof = found["proof"]
         self.proofs.append(Proof(**{**proof, "board": Board.parse(proof["board"], self.plan.rules)}))

@@ -16,7 +16,7 @@ from madn.solver.sides import Side
 
 
 class Run(NamedTuple):
-    """IDs that follow each other: one profile, one pair of finish zones; all own states, each with all others."""
+    """Consecutive IDs of one profile and one pair of finish zones: all own states, each with all other states."""
 
     first: int
     size: int
@@ -36,7 +36,7 @@ class Zones:
         self.order = cache(self._order)
 
     def run(self, id: int) -> Run:
-        """The run that an ID is in."""
+        """The run that has an ID."""
         return self.runs[bisect_right(self.runs, id, key=lambda run: run.first) - 1]
 
     def runs_of(self, own: int, other: int) -> list[Run]:
@@ -46,7 +46,7 @@ class Zones:
     def ranges(self, pairs: Collection[tuple[int, int]]) -> list[tuple[int, int]]:
         """The IDs of all positions with one of these pairs of finish zones, as (first, count), ascending.
 
-        The positions in which one side of such a pair has won belong to them.
+        They include the positions in which one side of such a pair has won.
         """
         full = (1 << self.rules.pieces) - 1
         wanted = {frozenset(pair) for pair in pairs}
@@ -62,10 +62,10 @@ class Zones:
         return found
 
     def _order(self, side: Side, pieces: int) -> NDArray[np.int32]:
-        """The states of a side with so many pieces on the main field, by the rank of their combination."""
+        """The states of a side with this many pieces on the main field, by the rank of their combination."""
         S = self.rules.squares
         states = np.flatnonzero(np.bitwise_count(side.masks) == pieces)
-        mirrored = np.zeros(len(states), np.uint64)  # square s is position S-1-s of the string
+        mirrored = np.zeros(len(states), np.uint64)  # square s is place S-1-s of the string
         for q in range(S):
             mirrored |= (side.masks[states] >> np.uint64(q) & np.uint64(1)) << np.uint64(S - 1 - q)
         return states[np.argsort(mirrored)].astype(np.int32)

@@ -1,4 +1,4 @@
-"""Databases on disk: blocks of values, their catalogue, writing them. `madn.database` answers from them."""
+"""Databases on disk: blocks of values, their catalogue, reading and writing. `madn.database` answers from them."""
 
 from madn.errors import OutputError
 from madn.store.compress import compress_database

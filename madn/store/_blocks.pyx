@@ -1,11 +1,12 @@
 """The inner loops of encoding and decoding a block: planes of bytes, and predicting a value from its neighbours.
 
-Inside a profile the arrangements of the other side's main squares come one after the other (a row), and rows follow
-each other by the rank of the own main squares. In the string of a combination (docs/format.md) piece 1 has the lowest
-place and moves fastest. Where piece j stands on place q, the C(q, j - 1) arrangements of the pieces below it are
-neighbours: a chunk. The first C(q - 1, j - 1) of them leave place q - 1 free, and the chunk before is exactly these
-with piece j on q - 1. So one subtraction of arrays predicts a chunk from it. Done for each piece of both sides this
-leaves only what depends on all of them together, which is small.
+Within a run (one profile, one pair of finish zones), positions with the same own main squares are consecutive: a row,
+ordered by the rank of the other side's main squares. Rows are ordered by the rank of the own main squares. In the
+string of a combination (docs/format.md) piece 1 has the lowest place and moves fastest. With piece j on place q, the
+C(q, j - 1) arrangements of the pieces below it are neighbours: a chunk. The first C(q - 1, j - 1) of them leave place
+q - 1 free, and the chunk before consists of exactly these arrangements with piece j on q - 1. So one subtraction of
+arrays predicts them from that chunk. Done for each piece of both sides, this leaves only what depends on all of them
+together, which is small.
 """
 
 import numpy as np
@@ -39,10 +40,10 @@ fill_table()
 
 def decode(const uint8_t[::1] planes not None, word[::1] out not None, word least, word most, int squares, int own,
            int other, int64_t first):
-    """Undo `subtract` and `split`: fill `out` with the words of a block whose planes of bytes these are.
+    """Undo `subtract` and `split`: fill `out` with the words of a block, given its byte planes.
 
-    Returns whether all of them are from `least` to `most`, going up from `least` and through 0 if most is smaller:
-    all words there are, or less than half of them.
+    Returns whether all of them are from `least` to `most`; if `most` is smaller, that range goes up from `least` and
+    wraps around to 0. The range must be all words, or at most half of them.
     """
     cdef Py_ssize_t n = out.shape[0]
     cdef int width
@@ -64,12 +65,12 @@ def decode(const uint8_t[::1] planes not None, word[::1] out not None, word leas
 
 
 cdef inline uint64_t balance(int width) noexcept nogil:
-    """0x80 in every byte: with it added, small remainders of either sign leave the upper planes constant."""
+    """0x80 in every byte: with this added, the upper planes of small differences are constant, whatever their sign."""
     return <uint64_t>0x8080808080808080u >> (8 * (8 - width))
 
 
 cdef inline void keep_low(word* x, Py_ssize_t n, int width) noexcept nogil:
-    """Keep the bytes that have planes."""
+    """Clear the bytes that have no plane."""
     cdef word mask = <word>((<uint64_t>1 << (8 * width)) - 1)
     cdef Py_ssize_t i
     for i in range(n):
@@ -77,9 +78,9 @@ cdef inline void keep_low(word* x, Py_ssize_t n, int width) noexcept nogil:
 
 
 cdef inline bint none_beyond(const word* x, Py_ssize_t n, word least, word span) noexcept nogil:
-    """Whether all words are from `least` to `span` above it, which is less than half of all words.
+    """Whether all words are from `least` to `span` above it, where `span` is less than half of all words.
 
-    The highest bit of a distance, or of what it leaves of the span, says that it is too large: no comparison of
+    A distance is too large if its highest bit is set, or that of `span` minus the distance. This needs no comparison of
     unsigned words, which the oldest vector instructions do not have.
     """
     cdef word bits = 0
@@ -90,7 +91,7 @@ cdef inline bint none_beyond(const word* x, Py_ssize_t n, word least, word span)
 
 
 cdef inline void join(const uint8_t* planes, word* out, Py_ssize_t n, int width) noexcept nogil:
-    """Words from their bytes, lowest first, with the balance taken off."""
+    """Put words together from their byte planes, lowest first, and subtract the balance."""
     cdef word surplus = <word>balance(width)
     cdef int level
     cdef Py_ssize_t i
@@ -106,7 +107,7 @@ cdef inline void join(const uint8_t* planes, word* out, Py_ssize_t n, int width)
 
 
 cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word surplus) noexcept nogil:
-    """The commonest width in one pass over the words."""
+    """As `join` for the most common width, in one pass over the words."""
     cdef const uint8_t* b = planes + n
     cdef const uint8_t* c = planes + 2 * n
     cdef const uint8_t* d = planes + 3 * n
@@ -118,11 +119,11 @@ cdef inline void join_four(const uint8_t* planes, word* out, Py_ssize_t n, word 
 
 
 def split(const word[::1] words not None, int width):
-    """Return the planes of bytes, least significant first, of the words with the balance added to each."""
+    """Return the byte planes, least significant first, of the words with the balance added to each."""
     cdef Py_ssize_t n = words.shape[0], i
     cdef int level
     if n == 0 or not 1 <= width <= <int>sizeof(word):
-        raise ValueError(f"{n} words of {sizeof(word)} bytes have no {width} planes")
+        raise ValueError(f"{n} words of {sizeof(word)} bytes do not have {width} planes")
     planes = np.empty(n * width, np.uint8)
     cdef uint8_t[::1] view = planes
     cdef uint8_t* plane
@@ -136,7 +137,7 @@ def split(const word[::1] words not None, int width):
 
 
 def subtract(word[::1] x not None, int squares, int own, int other, int64_t first):
-    """Replace the words of a block by what is left when each is predicted from its neighbours."""
+    """Replace each word of a block by its difference from the prediction of its neighbours."""
     check_slice(x.shape[0], squares, own, other, first)
     with nogil:
         passes(&x[0], x.shape[0], squares, own, other, first, False)
@@ -151,7 +152,7 @@ cdef int check_slice(Py_ssize_t count, int squares, int own, int other, int64_t 
 
 
 cdef void passes(word* x, int64_t n, int squares, int own, int other, int64_t first, bint undo) noexcept nogil:
-    """Predict by all pieces of both sides, or undo it."""
+    """Subtract the predictions by all pieces of both sides, or undo that."""
     cdef int64_t row = CHOOSE[squares - own][other]
     cdef int64_t table = row * CHOOSE[squares][own]
     if undo:
@@ -163,10 +164,10 @@ cdef void passes(word* x, int64_t n, int squares, int own, int other, int64_t fi
 
 cdef void over_pieces(word* x, int64_t first, int64_t end, int squares, int pieces, int64_t period,
                       int64_t unit, bint undo) noexcept nogil:
-    """All pieces of one side; its arrangements repeat after `period` positions and last `unit` each."""
+    """All pieces of one side, whose arrangements repeat after `period` positions and last for `unit` positions each."""
     cdef int64_t base = first - first % period
     cdef int step, piece
-    cdef int together = 2 if undo and unit == 1 and pieces >= 2 else 0     # pieces 1 and 2 in one go
+    cdef int together = 2 if undo and unit == 1 and pieces >= 2 else 0     # pieces 1 and 2 in a single pass
     while base < end:
         for step in range(1, pieces + 1 - together):
             piece = pieces + 1 - step if undo else step
@@ -177,7 +178,7 @@ cdef void over_pieces(word* x, int64_t first, int64_t end, int squares, int piec
 
 
 cdef void add_runs(word* x, int64_t first, int64_t end, int squares, int pieces, int64_t base) noexcept nogil:
-    """Undo pieces 2 and 1 where arrangements are neighbours: half of the time goes here."""
+    """Undo pieces 2 and 1 where arrangements are neighbours: half of the decoding time is spent here."""
     cdef int q, i
     cdef int64_t start
     cdef word total
@@ -207,7 +208,7 @@ cdef void add_runs(word* x, int64_t first, int64_t end, int squares, int pieces,
 
 cdef void over_chunks(word* x, int64_t first, int64_t end, int squares, int pieces, int piece, int64_t base,
                       int64_t unit, bint undo) noexcept nogil:
-    """One of `pieces` pieces on `squares` places, whose arrangements begin at rank `base`."""
+    """One piece of the `pieces` on `squares` places, whose arrangements begin at rank `base`."""
     cdef int step, q
     cdef int64_t start, lag
     if pieces > piece:
@@ -248,7 +249,7 @@ cdef inline void over_run(word* x, int64_t start, int64_t end, bint undo) noexce
 
 
 cdef inline void over_chunk(word* x, int64_t start, int64_t end, int64_t lag, bint undo) noexcept nogil:
-    """A chunk whose prediction, `lag` words before, is another chunk."""
+    """A chunk that is predicted from the one `lag` words before it."""
     cdef int64_t i
     cdef word* to = x + start
     cdef const word* source = x + start - lag

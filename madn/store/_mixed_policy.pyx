@@ -1,8 +1,8 @@
-"""The inner loops that read a block of best moves as version 0.1 wrote it; docs/format.md says how, step by step.
+"""The inner loops that read a block of best moves as version 0.1 wrote it; docs/format.md explains every step.
 
 Every decision is one or more yes-or-no events. Three tables predict each event from neighbouring positions and from
-what the moves do on the board; a small mixer weighs their predictions; an arithmetic code has few bits for events that
-were expected. All of it is integer arithmetic, the same on every machine.
+what the moves do on the board; a small mixer weighs their predictions; an arithmetic coder spends few bits on events
+that were expected. Everything is integer arithmetic, the same on every computer.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -18,13 +18,13 @@ cdef enum:
     TABLES = 3
     SLOTS = 1 << 16
     NONE = 7                # in place of a move or a piece
-    LIMIT = 127             # events after which a probability adapts no slower
+    LIMIT = 127             # events after which a probability adapts no more slowly
     STEP = 16               # how fast the weights of the mixer learn
     WEIGHT = 32768          # what they begin with; 65536 is 1
-    NEIGHBOURS = 3          # pieces of the other side that are moved to find neighbours
+    NEIGHBOURS = 3          # how many pieces of the other side are moved, one at a time, to find neighbours
 
 cdef struct Model:
-    uint32_t probability[TABLES][SLOTS]     # 256 times that of a yes, of 65536, plus the events so far
+    uint32_t probability[TABLES][SLOTS]     # 256 times the probability of a yes, of 65536, plus the events so far
     int32_t weight[64][TABLES]
 
 cdef struct Coder:
@@ -40,7 +40,7 @@ cdef struct Mover:
     uint64_t own
     int count[DIE + 1]                      # moves of a roll, 0 where there is no decision
     OwnMove moves[DIE + 1][MAX_CHOICES]
-    uint8_t piece[DIE + 1][MAX_CHOICES]     # the piece a move takes, counted by ascending square
+    uint8_t piece[DIE + 1][MAX_CHOICES]     # the piece that a move moves, counted by ascending square
     uint8_t move[DIE + 1][MAX_CHOICES]      # the inverse; NONE for a piece that cannot move
 
 cdef int SQUASH[33]
@@ -53,7 +53,7 @@ cdef int RATE[LIMIT + 1]
 
 
 cdef inline int squash(int odds) noexcept nogil:
-    """The probability, of 4096, for logarithmic odds of odds / 256."""
+    """The probability, of 4096, for log odds of odds / 256."""
     cdef int place, rest
     odds = min(max(odds, -2047), 2047) + 2048
     place, rest = odds >> 7, odds & 127
@@ -78,7 +78,7 @@ fill_tables()
 
 
 cdef inline bint decoded(Coder* c, int p) noexcept nogil:
-    """Read one event whose yes has the probability p of 4096."""
+    """Read one event that is true with the probability p of 4096."""
     cdef uint32_t middle = c.low + (c.high - c.low >> 12) * <uint32_t>p
     cdef bint bit = c.code <= middle
     if bit:
@@ -94,7 +94,7 @@ cdef inline bint decoded(Coder* c, int p) noexcept nogil:
 
 
 cdef inline bint event(Model* model, Coder* coder, uint64_t about, const uint64_t* context) noexcept nogil:
-    """Read one event and learn from it; `about` is the kind of event, `context` what each table goes by."""
+    """Read one event and learn from it; `about` is the kind of event, `context` what each table predicts it from."""
     cdef uint32_t* slot[TABLES]
     cdef int odds[TABLES]
     cdef int64_t total = 0
@@ -134,7 +134,7 @@ cdef void set_side(Mover* side, uint64_t own, const GameTables* t) noexcept nogi
 
 
 cdef void set_places(const GameTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
-    """The places of the other's main pieces, lowest first, from their rank."""
+    """The places of the other side's main pieces, lowest first, from their rank."""
     cdef int k, place = t.squares - profile.m1
     for k in range(profile.m2, 0, -1):
         place -= 1
@@ -154,7 +154,7 @@ cdef inline void next_places(int pieces, int* places) noexcept nogil:
 
 
 cdef inline void find_lags(const GameTables* t, int pieces, const int* places, int64_t* lags) noexcept nogil:
-    """How many positions before this one the other's first pieces stand one place lower; 0 if they cannot."""
+    """For each of the other side's first pieces: how many positions back it alone is one place lower, or 0."""
     cdef int k, below = -1
     for k in range(NEIGHBOURS):
         lags[k] = 0
@@ -165,16 +165,16 @@ cdef inline void find_lags(const GameTables* t, int pieces, const int* places, i
 
 
 cdef inline uint64_t one_to_six(uint64_t squares) noexcept nogil:
-    """The squares 1 to 6 above some."""
+    """The squares 1 to 6 above these."""
     squares = squares << 1 | squares << 2
     squares |= squares << 2
     return squares | squares << 2
 
 
 cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder, uint8_t* choices) noexcept nogil:
-    """Read all decisions of a block into `choices`; returns how many there are, or -1 if there is no memory."""
+    """Read all decisions of a block into `choices`; return how many there are, or -1 if memory runs out."""
     cdef Model* model = <Model*>malloc(sizeof(Model))
-    cdef uint8_t* pieces = <uint8_t*>malloc(count * DIE)      # the piece that each decision took
+    cdef uint8_t* pieces = <uint8_t*>malloc(count * DIE)      # the piece that each decision moves
     if not model or not pieces:
         free(model)
         free(pieces)
@@ -227,14 +227,14 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* coder
 
 
 cdef inline uint64_t neighbour(const Mover* side, int roll, int64_t at, const uint8_t* pieces) noexcept nogil:
-    """The move here of the piece that was moved there."""
+    """The number, in this decision, of the move of the piece that was moved at another index; or NONE."""
     return side.move[roll][pieces[at * DIE + roll - 1]] if at >= 0 else NONE
 
 
 cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, uint32_t legal, int64_t i,
                        int64_t row, const int64_t* lags, int last, uint64_t hit, uint64_t reach, uint64_t ahead,
                        uint8_t* pieces, uint8_t* choices) noexcept nogil:
-    """Read the choice of one roll among the legal options; returns the piece that it moves."""
+    """Read the choice of one roll among the legal options; return the piece that it moves."""
     cdef uint64_t context[TABLES]
     cdef uint64_t near = 0, far = 0, end = 0, start = 0, behind, diagonal = NONE, hits = 0, risk = 0, now = 0
     cdef int k, count = side.count[roll]
@@ -264,9 +264,9 @@ cdef inline int decide(Model* model, Coder* coder, const Mover* side, int roll, 
 
 
 def decode_into(Game game not None, int64_t first, const uint8_t[::1] data not None, uint8_t[:, ::1] out not None):
-    """Fill `out` with the choices of the positions from `first` on; returns how many there are.
+    """Fill `out` with the choices of the positions from `first` on; return how many decisions there are.
 
-    -1 says that the bytes do not end with the last of them; whatever they are, the choices are legal moves.
+    Returns -1 if the bytes do not end with the last of them; whatever they are, the choices are legal moves.
     """
     cdef int64_t count = out.shape[0], decisions
     cdef int k

@@ -1,12 +1,13 @@
-"""The inner loops of a block of best moves: words to bytes and back. docs/format.md says what they do, step by step.
+"""The inner loops for a block of best moves: from choices to bytes and back. docs/format.md explains every step.
 
-What is known of a decision, the choices of neighbouring positions and what the moves do on the board, leads to a slot
-of one table. The slot names the choice that is expected and how likely it is; an arithmetic coder spends few bits on
-the event that it is right. All of it is integer arithmetic, the same on every machine.
+What is known about a decision, the choices of neighbouring positions and what the moves do on the board, selects a slot
+of a table. The slot says which choice is expected and how likely that is; an arithmetic coder spends few bits when it
+is right. Everything is integer arithmetic, the same on every computer.
 
-The own side is the same in a whole row, and all but the other's first piece in a stretch of it: what the moves do on
-the board comes from a table of the row by the place of a piece of the other side, and its union over all pieces but the
-first from the stretch. A position then costs a few instructions for each decision.
+Within a row, the own side does not change; within a stretch of a row, only the first piece of the other side does. So
+what the moves do on the board is looked up: a table that is made for the row gives it for each place of a piece of the
+other side, and its union over all pieces except the first is made for the stretch. A position then costs only a few
+instructions for each decision.
 """
 
 import numpy as np
@@ -22,16 +23,16 @@ from madn._core cimport (
 
 cdef enum:
     SLOTS = 1 << 16
-    LANES = 8                   # a power of two from DIE on: vectors of this many are simple
+    LANES = 8                   # a power of two, at least DIE, so that the rolls make a simple vector
     NONE = 7                    # in place of a choice
-    E_BITS = 6                  # what is known of the moves of a roll: first H, the captures, then from here on E,
-    B_BITS = 12                 # and from here on B
-    BITS = 63                   # those of one of them
-    BOXED = MAX_SQUARES         # the row of `known` of pieces in the box
-    NOWHERE = MAX_SQUARES + 1   # that of pieces that there are not
-    LIKELY = 45875              # of 65536: how likely a choice is that is expected for the first time
+    E_BITS = 6                  # what is known about the moves of a roll: first H (captures), from this bit on E,
+    B_BITS = 12                 # and from this bit on B
+    BITS = 63                   # the bits of one of these
+    BOXED = MAX_SQUARES         # the row of `known` for pieces in the box
+    NOWHERE = MAX_SQUARES + 1   # the row for squares where the other side cannot have a piece
+    LIKELY = 45875              # of 65536: the probability of a choice that is expected for the first time
     EVEN = 32768
-    LIMIT = 30                  # decisions after which a slot adapts no slower
+    LIMIT = 30                  # decisions after which a slot adapts no more slowly
     RARE = 5                    # how fast the probabilities of other choices adapt: by 1 / 32
     LEAST = 1 << 24             # the range of the coder stays above it
 
@@ -44,24 +45,24 @@ cdef struct Slot:
 
 cdef struct Model:
     Slot slot[SLOTS]
-    uint16_t other[64][8]       # [n, expected choice][another]: the probability, of 65536, that it is this one
+    uint16_t other[64][8]       # [n, expected choice][another choice]: the probability of the latter, of 65536
 
 cdef struct Coder:
     uint64_t low
     uint32_t range
-    uint32_t code               # when decoding, what was read less `low`
+    uint32_t code               # when decoding: what was read, minus `low`
     bint encoding
     uint8_t* data
-    int64_t size                # bytes there are, or room for
+    int64_t size                # bytes of data, or room for them
     int64_t at
 
 # What is the same for a whole row: the own side, its moves, and what they do to a piece of the other side.
 cdef struct Row:
-    int rolls                                   # how many rolls have a choice
-    int roll[DIE]                               # those, counted from 0
-    int count[DIE]                              # options of a roll
-    uint64_t other_counts                       # NONE for each roll with another count in the row before, as choices
-    uint32_t known[MAX_SQUARES + 2][LANES]      # for each roll; by the place of a piece
+    int rolls                                   # how many rolls have more than one option
+    int roll[DIE]                               # these rolls, counted from 0
+    int count[DIE]                              # the number of options of each roll
+    uint64_t other_counts                       # as choices: NONE for a roll with another count in the row before
+    uint32_t known[MAX_SQUARES + 2][LANES]      # [place of a piece of the other side][roll]
 
 cdef uint32_t RATE[LIMIT + 1]
 for _i in range(LIMIT + 1):
@@ -69,7 +70,7 @@ for _i in range(LIMIT + 1):
 
 
 cdef inline bint coded(Coder* c, uint32_t p, bint bit) noexcept nogil:
-    """Code one event whose yes has the probability p of 65536; returns it, read from the code or as given."""
+    """Code one event that is true with the probability p of 65536; return it, as given or as read from the code."""
     p >>= 4
     cdef uint32_t bound = (c.range >> 12) * (p + (p == 0))
     if not c.encoding:
@@ -91,7 +92,7 @@ cdef inline bint coded(Coder* c, uint32_t p, bint bit) noexcept nogil:
 
 
 cdef inline void put(Coder* c) noexcept nogil:
-    """Write the highest byte of `low`; what has become too large for it goes to those before."""
+    """Write the highest byte of `low`; a carry out of it is added to the bytes before."""
     cdef int64_t k = c.at
     if c.at < c.size:
         if c.low >> 32:
@@ -106,7 +107,7 @@ cdef inline void put(Coder* c) noexcept nogil:
 
 
 cdef inline int other_choice(uint16_t* table, Coder* coder, uint32_t rest, int choice) noexcept nogil:
-    """Code a choice that was not expected: one after the other of the rest is asked for, from the highest down."""
+    """Code a choice that was not expected: one event for each of the rest, from the highest down, until it is found."""
     cdef int k = madn_highest(rest)
     cdef bint bit
     while rest & (rest - 1):
@@ -127,7 +128,7 @@ cdef inline int decide(Model* model, Coder* coder, uint64_t context, int n, uint
     cdef uint32_t p = slot.probability, count = slot.count
     cdef int expected = slot.choice
     if count == 0 or not legal >> expected & 1:
-        expected = context & NONE       # that of the position before
+        expected = context & NONE       # the choice of the position before
         if not legal >> expected & 1:
             expected = madn_highest(legal)
         p, count = LIKELY, 0
@@ -147,9 +148,9 @@ cdef inline int decide(Model* model, Coder* coder, uint64_t context, int n, uint
 
 cdef void set_row(Row* row, const int* counts, uint64_t own, const Profile* profile,
                   const GameTables* t) noexcept nogil:
-    """Set all of a row; `counts` are those of the row before it."""
+    """Fill in everything about a row; `counts` are those of the row before it."""
     cdef OwnMove moves[MAX_CHOICES]
-    cdef int place_of[DIE + MAX_SQUARES]    # that of a piece of the other side on its square q is place_of[DIE + q]
+    cdef int place_of[DIE + MAX_SQUARES]    # place_of[DIE + q]: the place of a piece of the other side on its square q
     cdef int roll, j, n, square, place = t.squares - profile.m1
     cdef uint64_t taken = facing(t, own)
     for square in range(-DIE, t.squares):
@@ -183,7 +184,7 @@ cdef inline int facing_square(const GameTables* t, int square) noexcept nogil:
 
 
 cdef inline void set_reach(Row* row, int roll, const int* place_of, int square, bint boxed, int bit) noexcept nogil:
-    """Set a bit of a roll for all pieces of the other side that can reach a square with one roll."""
+    """Set a bit for a roll, at all places from which a piece of the other side can reach a square with one roll."""
     cdef int k
     for k in range(1, DIE + 1):
         row.known[place_of[DIE + square - k]][roll] |= <uint32_t>1 << bit
@@ -192,9 +193,9 @@ cdef inline void set_reach(Row* row, int roll, const int* place_of, int square, 
 
 
 cdef void set_places(const GameTables* t, const Profile* profile, int64_t rank, int* places) noexcept nogil:
-    """The places of the other's main pieces, lowest first, from their rank; then the first place there is not.
+    """The places of the other side's main pieces, lowest first, from their rank; then the first place past the end.
 
-    Without pieces there is one position: as if there was a piece with one place.
+    Without such pieces there is one position, as if there were one piece with a single place.
     """
     cdef int k, place = t.squares - profile.m1
     places[0], places[1] = 0, 1
@@ -208,7 +209,7 @@ cdef void set_places(const GameTables* t, const Profile* profile, int64_t rank, 
 
 
 cdef inline void next_stretch(int pieces, int* places) noexcept nogil:
-    """Go on to the next places of all pieces but the first: the lowest that can moves up, those below go back."""
+    """Go on to the next places of all pieces except the first: the lowest that can moves up, those below go back."""
     cdef int k = 1
     while k + 1 < pieces and places[k] + 1 == places[k + 1]:
         places[k] = k
@@ -218,7 +219,7 @@ cdef inline void next_stretch(int pieces, int* places) noexcept nogil:
 
 
 cdef inline void union_of(const Row* row, const int* places, int pieces, uint32_t* known) noexcept nogil:
-    """What is known of pieces of the other side on some places and in its box."""
+    """What is known from the pieces of the other side on some places and in its box."""
     cdef int k, j
     for j in range(LANES):
         known[j] = row.known[BOXED][j]
@@ -232,9 +233,9 @@ cdef inline uint64_t choices_at(const uint64_t* choices, int64_t i) noexcept nog
 
 
 cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* given, uint64_t* choices) noexcept nogil:
-    """Code all decisions of a block; `choices` holds those of each position, a byte for each roll, or receives them.
+    """Code all decisions of a block: `choices` has, or receives, those of each position, a byte for each roll.
 
-    Returns the number of decisions, -1 if there is no memory, -2 if there are others than legal choices.
+    Returns the number of decisions, -1 if memory runs out, -2 if a choice is not legal.
     """
     cdef const Profile* profile = &t.profiles[profile_at(t, first)]
     cdef int64_t i = 0, end_of_row, end, lag2, lag3, lag4, decisions = 0
@@ -244,7 +245,7 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* given
     cdef int pieces = profile.m2, k, roll, n, place, choice
     cdef uint64_t own, other, near, far, further, found, context
     cdef uint32_t legal, known
-    cdef uint32_t rest[LANES]               # known of all pieces of the other side but the first
+    cdef uint32_t rest[LANES]               # known from all pieces of the other side except the first
     cdef uint32_t here[LANES]               # H, and E without B
     cdef Row row
     cdef Coder coder = given[0]
@@ -270,7 +271,7 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* given
         set_places(t, profile, rank, places)
         rank = 0
         while i < end_of_row:
-            # The other's pieces but the first stay where they are.
+            # In this stretch all pieces of the other side except the first stay where they are.
             end = min(end_of_row, i + places[1] - places[0])
             lag2 = places[1] - 1 if pieces > 1 else 0
             lag3 = t.choose[2][places[2] - 1] if pieces > 2 and places[2] - 1 > places[1] else count
@@ -313,7 +314,7 @@ cdef int64_t run(const GameTables* t, int64_t first, int64_t count, Coder* given
 
 
 def encode(Game game not None, int64_t first, const uint64_t[::1] choices not None):
-    """Return the bytes that stand for the choices of the positions from `first` on, and how many decisions those are.
+    """Return the code for the choices of the positions from `first` on, as bytes, and how many decisions it contains.
 
     The choices of a position are one number with a byte for each roll, that of roll 1 lowest.
     """
@@ -326,7 +327,7 @@ def encode(Game game not None, int64_t first, const uint64_t[::1] choices not No
     memset(&coder, 0, sizeof(coder))
     coder.range, coder.encoding, coder.data, coder.size = 0xFFFFFFFF, True, &out[0], out.shape[0]
     with nogil:
-        decisions = run(&game.tables, first, count, &coder, <uint64_t*>&choices[0])      # which it only reads
+        decisions = run(&game.tables, first, count, &coder, <uint64_t*>&choices[0])      # only reads them
         if decisions >= 0:
             for _k in range(4):
                 put(&coder)
@@ -339,9 +340,9 @@ def encode(Game game not None, int64_t first, const uint64_t[::1] choices not No
 
 
 def decode_into(Game game not None, int64_t first, const uint8_t[::1] data not None, uint64_t[::1] out not None):
-    """Fill `out` with the choices that `encode` was given; returns how many decisions those are.
+    """Fill `out` with the choices that `encode` was given; return how many decisions those are.
 
-    -1 says that the bytes are not those of `encode`; whatever they are, the choices are legal moves.
+    Returns -1 if the bytes do not come from `encode`; whatever they are, the choices are legal moves.
     """
     cdef int64_t count = out.shape[0], decisions
     cdef int k
@@ -361,7 +362,7 @@ def decode_into(Game game not None, int64_t first, const uint8_t[::1] data not N
 
 
 def spread(const uint16_t[::1] pairs not None):
-    """Choices with a byte for each roll from those with 2 bits for each."""
+    """Convert choices with 2 bits for each roll to choices with a byte for each."""
     cdef int64_t i, count = pairs.shape[0]
     cdef uint64_t x
     choices = np.empty(count, np.uint64)
@@ -374,7 +375,7 @@ def spread(const uint16_t[::1] pairs not None):
 
 
 def pack(const uint64_t[::1] choices not None):
-    """Words of 3 bits for each roll from choices with a byte for each."""
+    """Convert choices with a byte for each roll to words with 3 bits for each."""
     cdef int64_t i, count = choices.shape[0]
     cdef uint64_t x
     words = np.empty(count, np.uint32)

@@ -21,7 +21,7 @@ cdef int64_t MOST_IDS = <int64_t>1 << 48     # more than any game has
 
 
 def successors(Game game not None, int64_t first, int64_t[:, :, ::1] out not None):
-    """Fill `out` with the IDs of the boards after every legal move, where a side has two options; -1 elsewhere.
+    """Fill `out` with the IDs of the boards after every legal move, for rolls with at least two options; -1 elsewhere.
 
     `out[i, r - 1, j]` is for the position `first + i`, roll r and option j.
     """
@@ -59,7 +59,7 @@ cdef void list_successors(const GameTables* t, int64_t first, int64_t[:, :, ::1]
 
 
 cdef class BlockIndex:
-    """Which block holds a position ID, and how its raw values are to be read: `zero + raw / scale`.
+    """Which block has a position ID, and how to read its raw values: `zero + raw / scale`.
 
     Blocks are given by their first IDs, ascending, and their counts.
     """
@@ -68,7 +68,7 @@ cdef class BlockIndex:
     cdef const int64_t[::1] counts
     cdef int32_t[::1] bucket           # the last block that begins at or before ID bucket << SHIFT
     cdef object dtype
-    cdef int size                      # the bytes of a raw value; 1, 2: unsigned, 4: signed or unsigned, 8: double
+    cdef int size                      # bytes of a raw value; 1 and 2: unsigned, 4: signed or unsigned, 8: double
     cdef bint signed
     cdef double zero
     cdef double scale
@@ -84,14 +84,14 @@ cdef class BlockIndex:
         for i in range(n):
             if self.counts[i] < 1 or self.first_ids[i] < 0 or self.first_ids[i] > MOST_IDS - self.counts[i] \
                     or (i and self.first_ids[i] < self.first_ids[i - 1] + self.counts[i - 1]):
-                raise ValueError(f"block {i}: {self.counts[i]} positions from ID {self.first_ids[i]} on do not follow")
+                raise ValueError(f"block {i}: {self.counts[i]} positions from ID {self.first_ids[i]} on are misplaced")
         self.size, self.signed = self.dtype.itemsize, self.dtype.kind == "i"
         end = self.first_ids[n - 1] + self.counts[n - 1] if n else 0
         starts = np.arange((end >> SHIFT) + 1, dtype=np.int64) << SHIFT
         self.bucket = (np.searchsorted(self.first_ids, starts, "right") - 1).astype(np.int32)
 
     def needed(self, const int64_t[::1] ids not None):
-        """Return the numbers of the blocks that hold these IDs, ascending, and the first ID that none holds or -1."""
+        """Return the numbers of the blocks with these IDs, ascending, and the first ID that is in no block, or -1."""
         marks = np.zeros(self.first_ids.shape[0], np.uint8)
         cdef uint8_t[::1] view = marks
         cdef Py_ssize_t i
@@ -107,7 +107,7 @@ cdef class BlockIndex:
         return np.flatnonzero(marks), missing
 
     cdef inline int64_t find(self, int64_t number) noexcept nogil:
-        """The block that holds an ID, or -1."""
+        """The number of the block with an ID, or -1."""
         cdef int64_t slot = number >> SHIFT, block
         if slot >= self.bucket.shape[0]:
             return -1
@@ -129,10 +129,10 @@ cdef class BlockIndex:
 
 
 cdef class DecodedBlocks:
-    """Decoded blocks of an index that are in memory, to look up values by position ID."""
+    """The decoded blocks of an index that are in memory, for looking up values by position ID."""
 
     cdef BlockIndex index
-    cdef list arrays                   # what the addresses belong to
+    cdef list arrays                   # the arrays at these addresses
     cdef uintptr_t[::1] addresses      # 0 for a block that is not in memory
     cdef readonly int64_t nbytes
 
@@ -141,7 +141,7 @@ cdef class DecodedBlocks:
         self.addresses = np.zeros(index.first_ids.shape[0], np.uintp)
 
     def absent(self, const int64_t[::1] blocks not None):
-        """Return those of some blocks that are not in memory."""
+        """Return those of these blocks that are not in memory."""
         return np.array([at for at in blocks if not self.addresses[self.checked(at)]], np.int64)
 
     def add(self, at, array):
@@ -176,7 +176,7 @@ cdef class DecodedBlocks:
 
 
 cdef int check_moves(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, Py_ssize_t room) except -1:
-    """Raise ValueError unless these are arrays (positions, rolls, moves) with as much room for what is computed."""
+    """Raise ValueError unless both arrays are (positions, rolls, moves), with room for the results of all positions."""
     if ids.shape[0] != wins.shape[0] or ids.shape[1] != wins.shape[1] or ids.shape[2] != wins.shape[2] \
             or ids.shape[1] != DIE or ids.shape[2] > MAX_CHOICES:
         raise ValueError(f"IDs and values must both be (positions, {DIE}, at most {MAX_CHOICES})")
@@ -192,9 +192,9 @@ cdef inline double mover(double win, int roll) noexcept nogil:
 
 def choose(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins not None, double tie,
            uint8_t[:, ::1] out not None):
-    """Fill `out` with the best option of each position and roll, 0 where there is no choice of options.
+    """Fill `out` with the best option for each position and roll, 0 where there is nothing to choose from.
 
-    `ids` are those of `successors`, `wins` their values. Returns the number of decisions.
+    `ids` come from `successors`, `wins` are their values. Returns the number of decisions.
     """
     cdef Py_ssize_t i
     cdef int roll, legal
@@ -216,8 +216,8 @@ def losses(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins n
            const double[:, ::1] weights not None, double zero, double scale, double[::1] out not None):
     """Fill `out` with what each position loses when its moves are chosen from rounded values.
 
-    That is the mean over the rolls of the value of the best move less that of the move chosen from values
-    rounded to `zero + n / scale`, all in the values given. `weights[i, r - 1]` is how likely the roll r is.
+    That is the mean over the rolls of the value of the best move less that of the move chosen from values rounded to
+    `zero + n / scale`, both measured in the values given. `weights[i, r - 1]` is how likely the roll r is.
     """
     cdef Py_ssize_t i
     cdef int roll, j, count = <int>ids.shape[2]
@@ -244,7 +244,7 @@ def losses(const int64_t[:, :, ::1] ids not None, const double[:, :, ::1] wins n
 
 cdef inline int moves_of(const int64_t[:, :, ::1] ids, const double[:, :, ::1] wins, Py_ssize_t i, int roll,
                          double* chances) noexcept nogil:
-    """The mover's winning probabilities of the options of a roll, -1 where one is not legal; returns how many are."""
+    """Fill in the mover's winning probability for each option of a roll, -1 if it is not legal; return how many are."""
     cdef int j, legal = 0
     for j in range(<int>ids.shape[2]):
         chances[j] = -1.0

@@ -1,4 +1,4 @@
-"""A block: the values of consecutive positions as one zstd frame. docs/format.md says it byte by byte."""
+"""A block: the values of consecutive positions as one zstd frame. docs/format.md describes it byte by byte."""
 
 import struct
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ Array = NDArray[Any]
 
 MAGIC = b"madn"
 HEADER = struct.Struct("<4sIQI")  # magic, encoding code, first ID, count
-BLOCK_POSITIONS = 1 << 15  # positions in a full block; docs/format.md says why
-MAX_BLOCK_POSITIONS = 1 << 20  # what a reader accepts
+BLOCK_POSITIONS = 1 << 15  # positions in a full block; docs/format.md explains the choice
+MAX_BLOCK_POSITIONS = 1 << 20  # the most that a reader accepts
 LEVEL = 1  # zstd level of a solve; `madn compress --level` goes higher
-MARGIN = np.dtype("<u2")  # how far a bound is from its value
+MARGIN = np.dtype("<u2")  # of the distance of a bound from its value, in steps
 MOST_MARGIN = (1 << 16) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How a number is stored: `raw` is what a block holds, and the probability is `zero + raw / scale`."""
+    """How numbers are stored: a block contains raw values, and the probability is `zero + raw / scale`."""
 
     name: str
     code: int
@@ -34,33 +34,33 @@ class Encoding:
     dtype: str  # of a decoded block
     zero: float
     scale: float
-    bounds: float = 0.0  # proved bounds are stored beside the values, in steps of 1 / bounds; 0: there are none
+    bounds: float = 0.0  # proved bounds are stored with the values, in steps of 1 / bounds; 0: there are none
 
     @property
     def width(self) -> int:
-        """Planes of bytes that the values take in a frame."""
+        """The number of byte planes that the values take in a frame."""
         return (self.bits + 7) // 8
 
     @property
     def planes(self) -> int:
-        """All planes of bytes in a frame: those of proved bounds come after the values."""
+        """The number of all byte planes in a frame: those of proved bounds come after those of the values."""
         return self.width + (2 * MARGIN.itemsize if self.bounds else 0)
 
     @property
     def content(self) -> np.dtype[Any]:
-        """What a block is made of: values, with proved bounds also `lower` and `upper`, in steps of 1 / bounds."""
+        """The type of a block's content: values, and with proved bounds `lower` and `upper` in steps of 1 / bounds."""
         if not self.bounds:
             return np.dtype(self.dtype)
         step = f"<i{self.word.itemsize}"
         return np.dtype([("value", self.dtype), ("lower", step), ("upper", step)])
 
     def steps(self, raw: Array) -> Array:
-        """The step that each value is nearest to: what its bounds are counted from."""
+        """The step nearest to each value, from which its bounds are counted."""
         return raw if self.dtype == "<i4" else np.rint(raw * self.bounds).astype(np.int64)
 
     @property
     def word(self) -> np.dtype[Any]:
-        """The unsigned integers that a block is computed in."""
+        """The type of unsigned integer in which the values of a block are predicted and cut into planes."""
         return WORDS[self.dtype]
 
     @property
@@ -70,7 +70,7 @@ class Encoding:
 
     @property
     def tie(self) -> float:
-        """Moves whose winning probabilities differ by no more than this count as equal; docs/query.md says why."""
+        """Moves whose winning probabilities differ by no more than this count as equal; docs/query.md explains why."""
         return TIES.get(self.name, 0.0)
 
     def win(self, raw: float) -> float:
@@ -101,7 +101,7 @@ def quantised(bits: int) -> Encoding:
 
 FIXED32 = Encoding("fixed32", 1, 32, "<i4", 0.5, float(2**29))
 FLOAT64 = Encoding("float64", 2, 64, "<f8", 0.0, 1.0)
-POLICY1 = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # as POLICY, up to version 0.1: only read
+POLICY1 = Encoding("policy", 3, 18, "<u4", 0.0, 1.0)  # what version 0.1 wrote instead of POLICY: only read
 PROVED32 = Encoding("proved32", 4, 32, "<i4", 0.5, float(2**29), float(2**29))  # as `fixed32`, with proved bounds
 PROVED64 = Encoding("proved64", 5, 64, "<f8", 0.0, 1.0, float(2**48))  # as `float64`, with proved bounds
 POLICY = Encoding("policy2", 6, 18, "<u4", 0.0, 1.0)  # no values: best moves, see madn.store.policy
@@ -111,7 +111,7 @@ ENCODINGS = {
     for encoding in (FIXED32, FLOAT64, PROVED32, PROVED64, *POLICIES, *map(quantised, range(MIN_BITS, MAX_BITS + 1)))
 }
 PROVED = {FIXED32.name: PROVED32, FLOAT64.name: PROVED64}
-ENDS = {  # the words of 0 and of 1: those of a probability lie between them, for a float64 too
+ENDS = {  # the words of 0 and of 1: the word of any probability lies between them, even in float64
     name: encoding.raws(np.array([0.0, 1.0])).view(encoding.word).tolist() for name, encoding in ENCODINGS.items()
 }
 TIES = {FIXED32.name: 1 / FIXED32.scale, FLOAT64.name: 1e-12}
@@ -119,7 +119,7 @@ TIES |= {PROVED32.name: TIES[FIXED32.name], PROVED64.name: TIES[FLOAT64.name]}
 
 
 class ProfileSlice(NamedTuple):
-    """Where a block lies in its profile: main squares, pieces of both sides on them, the rank of its first value."""
+    """Where a block lies in its profile: main squares, pieces of each side on them, the rank of its first value."""
 
     squares: int
     own: int
@@ -134,7 +134,7 @@ def profile_slice(rules: Rules, profile: tuple[int, int, int, int], first_rank: 
 
 
 def encode(content: Array, encoding: Encoding, first_id: int, where: ProfileSlice, level: int = LEVEL) -> bytes:
-    """Return the frame of a block: what the prediction leaves, cut into planes of bytes, compressed."""
+    """Return the frame of a block: the differences from the predictions, cut into byte planes and compressed."""
     parts = [(np.array(content["value"] if encoding.bounds else content, encoding.dtype), encoding.width)]
     if encoding.bounds:
         parts += [(margins, MARGIN.itemsize) for margins in _margins(content, encoding)]
@@ -148,7 +148,7 @@ def encode(content: Array, encoding: Encoding, first_id: int, where: ProfileSlic
 
 
 def _margins(content: Array, encoding: Encoding) -> Iterator[Array]:
-    """How far the bounds are from the values, below and above; `ValueError` where values or distances do not fit."""
+    """The distances of the bounds from the values, below and above; `ValueError` if one is negative or too large."""
     steps = encoding.steps(content["value"])
     for name, margins in (("lower", steps - content["lower"]), ("upper", content["upper"] - steps)):
         if margins.min() < 0 or margins.max() > MOST_MARGIN:
@@ -159,14 +159,14 @@ def _margins(content: Array, encoding: Encoding) -> Iterator[Array]:
 def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, where: ProfileSlice) -> Array:
     """Return the raw values of a frame that should hold `count` positions from `first_id` on.
 
-    Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: nothing
+    Raises `CorruptBlockError` if the frame is anything else. The frame may come from an untrusted source: nothing
     larger than those values is ever allocated.
     """
     return _values(_planes(frame, encoding, first_id, count), encoding, count, where)
 
 
 def decode_bounds(frame: bytes, encoding: Encoding, first_id: int, count: int, where: ProfileSlice) -> Array:
-    """As `decode`, but with the bounds: an array of `encoding.content`."""
+    """Like `decode`, but with the bounds: an array of type `encoding.content`."""
     planes = _planes(frame, encoding, first_id, count)
     out = np.empty(count, encoding.content)
     out["value"] = _values(planes, encoding, count, where)

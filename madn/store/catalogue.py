@@ -1,6 +1,7 @@
 """Reading a catalogue: what is in a database, how it was made and where every block lies.
 
-`CatalogueFile` opens the catalogue of any game, which may come from a stranger; `LudoCatalogueFile` reads that of Ludo.
+`CatalogueFile` opens the catalogue of any game, even one from an untrusted source; `LudoCatalogueFile` reads that of
+Ludo.
 """
 
 import json
@@ -41,28 +42,28 @@ from madn.store.records import (
 )
 from madn.store.schema import APPLICATION_ID, GAMES, LUDO, Schema
 
-MAX_FRAME = 1 << 24  # a reader refuses longer frames: more than any block of MAX_BLOCK_POSITIONS needs
-MAX_FILES = 512  # of frames: all are open at the same time, and each but the last has a gigabyte
+MAX_FRAME = 1 << 24  # a reader refuses longer frames; this is more than any block of MAX_BLOCK_POSITIONS needs
+MAX_FILES = 512  # files of frames: all are open at the same time, and each except the last has a gigabyte
 MAX_TEXT = 1 << 20  # bytes of one value
-STEPS = 1000  # of SQLite's machine, that are counted as one
-STEPS_PER_BYTE = 16  # more than any of our queries takes for a byte of a catalogue
-AT_ONCE = 256  # rows that are taken over together
+STEPS = 1000  # instructions of SQLite's virtual machine between two calls of the progress handler
+STEPS_PER_BYTE = 16  # more instructions than any of our queries takes per byte of a catalogue
+AT_ONCE = 256  # rows that are fetched at a time
 TYPES: dict[str, set[type]] = {"i": {int}, "t": {str}, "f": {float}, "I": {int, type(None)}}
 Column = NDArray[np.int64]
 
 
 def one_line(text: object) -> str:
-    """A message that quotes a stranger's file, as a short line."""
+    """Text from an untrusted file as one short line, to be quoted in a message."""
     return " ".join(str(text).split())[:200]
 
 
 def closed_error(directory: Path) -> ClosedDatabaseError:
-    """What a closed database says to every question."""
+    """The error for any query of a closed database."""
     return ClosedDatabaseError(f"{directory}: the database is closed")
 
 
 class CatalogueFile(ABC):
-    """An open `catalogue.sqlite` of the game that `schema` is for, perhaps from a stranger. Threads may share it."""
+    """An open `catalogue.sqlite` of the game that `schema` is for, perhaps untrusted. Threads may share it."""
 
     schema: ClassVar[Schema]
     provenance: dict[str, Any]
@@ -70,7 +71,7 @@ class CatalogueFile(ABC):
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / CATALOGUE
-        self._place = self.path.absolute()  # wherever the process goes later
+        self._place = self.path.absolute()  # stays right if the process changes its working directory
         self._status = check_ordinary(self.path)
         self.bytes = self._status.st_size
         self._lock = threading.Lock()
@@ -93,7 +94,7 @@ class CatalogueFile(ABC):
 
     @abstractmethod
     def read(self) -> None:
-        """Read and check what only this game has."""
+        """Read and check the tables that only this game has."""
 
     def _connected(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -104,7 +105,7 @@ class CatalogueFile(ABC):
         return connection
 
     def after_fork(self) -> None:
-        """Leave the connection to the process that made it, as SQLite demands; `reading` makes another."""
+        """Leave the connection to the process that opened it, as SQLite requires; `reading` opens another."""
         self._lock = threading.Lock()
         self._forked = True
 
@@ -116,14 +117,14 @@ class CatalogueFile(ABC):
         self._forked = False
 
     def _endless(self) -> bool:
-        """Whether a query has taken more steps than the file can be worth: its pages point to each other in circles."""
+        """Whether a query has taken more steps than a file of this size needs: its pages may form a cycle."""
         self._steps += STEPS
         return self._steps > 100 * STEPS + STEPS_PER_BYTE * self.bytes
 
     def rows(self, columns: str, tail: str, types: str) -> list[Any]:
         """The rows of a query whose columns must have these types: i, t, f for int, str, float, I for int or null.
 
-        A file of so many bytes has room for so many rows and so much text, whatever its pages say.
+        Rows and text that take more room than the bytes of the file can only come from damaged pages: they are refused.
         """
         table, names, room = tail.split()[0], columns.split(", "), self.bytes
         cursor, rows = self.connection.execute(f"SELECT {columns} FROM {tail}"), []
@@ -155,7 +156,7 @@ class CatalogueFile(ABC):
             if table in tables and table != self.schema.rules:
                 raise RulesMismatchError(f"a database of {game}, not of {wanted}; {readers}")
         version = self._checked_format()
-        for table, columns in self.schema.tables.items():  # a view could make more rows than the file has
+        for table, columns in self.schema.tables.items():  # a view in place of a table could produce endless rows
             if tables.get(table) != f"CREATE TABLE {table} ({columns}) STRICT":
                 raise CorruptBlockError(f"table {table} is missing or has other columns than it should")
         return version
@@ -164,9 +165,9 @@ class CatalogueFile(ABC):
         found: int = self.connection.execute("PRAGMA user_version").fetchone()[0]
         oldest, newest = self.schema.oldest_format, self.schema.format
         if found > newest:
-            raise FormatVersionError(f"format {found} is too new, this madn reads up to {newest}; install a newer madn")
+            raise FormatVersionError(f"format {found} is too new: this madn reads up to {newest}; install a newer madn")
         if found < oldest:
-            raise FormatVersionError(f"format {found} is too old, this madn reads from {oldest} on; solve it again")
+            raise FormatVersionError(f"format {found} is too old: this madn reads {oldest} or newer; solve it again")
         return found
 
     def _files(self) -> tuple[BlockFile, ...]:
@@ -200,7 +201,7 @@ class CatalogueFile(ABC):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Use the connection alone; turn what goes wrong into one line of ours."""
+        """Hold the connection exclusively; turn whatever goes wrong into a one-line error of ours."""
         try:
             with self._lock:
                 if self._closed:
@@ -219,7 +220,7 @@ class CatalogueFile(ABC):
             raise CorruptBlockError(f"{self.path}: damaged, or not a catalogue: {one_line(error)}") from None
 
     def close(self) -> None:
-        """Close the file; a second time does nothing."""
+        """Close the file; closing again does nothing."""
         with self._lock:
             self._closed = True
             if not self._forked:
@@ -233,7 +234,7 @@ class CatalogueFile(ABC):
 
 
 def check_ordinary(catalogue: Path) -> os.stat_result:
-    """The status of a catalogue; raises unless it is an ordinary file."""
+    """The file status of a catalogue; raises unless it is an ordinary file."""
     try:
         status = catalogue.lstat()
     except OSError as error:
@@ -283,7 +284,7 @@ class LudoCatalogueFile(CatalogueFile):
                 raise CorruptBlockError(f"encoding {name!r}: max_error {max_error} is not from 0 to 1")
             stored.append(StoredEncoding(known, max_error))
         if len(stored) > 1 and any(one.encoding in POLICIES for one in stored):
-            raise CorruptBlockError("a database stores values or best moves, this one lists encodings of both")
+            raise CorruptBlockError("a database stores values or best moves, but this one lists encodings of both")
         return tuple(stored)
 
     def block_at(self, id: int) -> int | None:
@@ -295,7 +296,7 @@ class LudoCatalogueFile(CatalogueFile):
         return row[0] if row and type(row[0]) is int and row[0] >= 0 else None
 
     def blocks(self, first: int = 0, count: int = -1) -> BlockTable:
-        """The rows of `blocks` from number `first` on: `count` of them if there are so many, or all."""
+        """The rows of `blocks` from number `first` on: at most `count` of them, or all."""
         columns = "block, profile, first_rank, count, file, offset, length, encoding, digest"
         with self.reading():
             rows = self.rows(columns, f"blocks WHERE block >= {first} ORDER BY block LIMIT {count}", "iiiiiiitt")
@@ -331,7 +332,7 @@ class LudoCatalogueFile(CatalogueFile):
 
 
 def read_catalogue(directory: Path) -> tuple[LudoCatalogueFile, BlockTable]:
-    """Read and check the whole catalogue of a database of Ludo, and that its frames fill its files; it is closed."""
+    """Read and check the whole catalogue of a Ludo database, and that its frames fill its files; then close it."""
     with LudoCatalogueFile(directory) as catalogue:
         table = catalogue.blocks()
         with catalogue.reading():
@@ -340,11 +341,11 @@ def read_catalogue(directory: Path) -> tuple[LudoCatalogueFile, BlockTable]:
 
 
 def check_json(provenance: dict[str, Any]) -> None:
-    """Check that what was read as JSON can be written again: no number is infinite, no text half a character."""
+    """Check that what was read as JSON can be written again: no infinite numbers, no incomplete characters."""
     try:
         json.dumps(provenance, ensure_ascii=False, allow_nan=False).encode()
     except ValueError as error:
-        raise CorruptBlockError(f"table provenance: not to be written as JSON: {error}") from None
+        raise CorruptBlockError(f"table provenance: cannot be written as JSON: {error}") from None
 
 
 def check_numbers(block: Column, first: int) -> None:
@@ -355,7 +356,7 @@ def check_numbers(block: Column, first: int) -> None:
 
 
 def check_range(what: str, column: Column, least: Any, most: Any, first: int) -> None:
-    """Check that a number of each block, from block `first` on, is in its range."""
+    """Check that a column of the blocks, from block `first` on, is in its range."""
     wrong = np.flatnonzero((column < least) | (column > most))
     if len(wrong):
         at = wrong[0]
@@ -364,7 +365,7 @@ def check_range(what: str, column: Column, least: Any, most: Any, first: int) ->
 
 
 def check_frames(files: Sequence[BlockFile], table: FrameTable) -> None:
-    """Check that the frames lie in their files."""
+    """Check that the frames lie within their files."""
     check_range("file", table.file, 0, len(files) - 1, table.first_block)
     check_range("length", table.length, 1, MAX_FRAME, table.first_block)
     sizes = np.array([record.bytes for record in files], np.int64)[table.file]
@@ -372,22 +373,22 @@ def check_frames(files: Sequence[BlockFile], table: FrameTable) -> None:
 
 
 def check_filled(files: Sequence[BlockFile], table: FrameTable) -> None:
-    """Check that the frames fill their files, in whatever order, without a gap and without overlap."""
+    """Check that the frames fill their files, in whatever order, without gaps or overlaps."""
     for record in files:
         inside = np.flatnonzero(table.file == record.file)
         inside = inside[np.argsort(table.offset[inside], kind="stable")]
         begins = np.append(table.offset[inside], record.bytes)
         ends = np.append([0], table.offset[inside] + table.length[inside])
         if not len(inside):
-            raise CorruptBlockError(f"{record.name}: no block lies in it")
+            raise CorruptBlockError(f"{record.name}: no block is in this file")
         wrong = np.flatnonzero(begins != ends)
         if len(wrong):
             at = wrong[0]
-            raise CorruptBlockError(f"{record.name}: expected a frame at byte {ends[at]}, the next is at {begins[at]}")
+            raise CorruptBlockError(f"{record.name}: expected a frame at byte {ends[at]}; the next is at {begins[at]}")
 
 
 def is_catalogue(path: Path) -> bool:
-    """Whether a file says that it is a catalogue of madn, of whatever format, damaged or not."""
+    """Whether a file claims to be a catalogue of madn, of whatever format, damaged or not."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as file:

@@ -15,8 +15,8 @@ from madn.store.schema import APPLICATION_ID, Schema
 
 
 def write_catalogue(path: Path, schema: Schema, rows: Mapping[str, Iterable[dict[str, Any]]]) -> None:
-    """Write `catalogue.sqlite`, where there is none, with these rows of each table."""
-    migrations = Migrations("madn")  # one leads from each format version to the next
+    """Create `catalogue.sqlite`, which must not exist yet, with these rows in each table."""
+    migrations = Migrations("madn")  # each leads from one format version to the next
 
     @migrations()
     def format_1(db: Database) -> None:
@@ -27,13 +27,13 @@ def write_catalogue(path: Path, schema: Schema, rows: Mapping[str, Iterable[dict
 
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA page_size = 1024")
-        connection.execute("PRAGMA journal_mode = MEMORY")  # the file counts only once it is complete
+        connection.execute("PRAGMA journal_mode = MEMORY")  # nobody uses the file before it is complete
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {schema.format}")
         db = Database(connection, strict=True, execute_plugins=False)
         migrations.apply(db)
-        db.execute("UPDATE _sqlite_migrations SET applied_at = ''")  # equal databases have equal bytes
+        db.execute("UPDATE _sqlite_migrations SET applied_at = ''")  # so that equal databases have equal bytes
         with db.atomic():
             for name in schema.tables:
                 db.table(name).insert_all(rows[name], batch_size=1000)

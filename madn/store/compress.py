@@ -1,4 +1,4 @@
-"""Writing a database anew in another encoding, block by block."""
+"""Rewriting a database in another encoding, block by block."""
 
 import hashlib
 import os
@@ -25,8 +25,8 @@ from madn.store.workplace import bytes_in
 from madn.store.writer import DatabaseWriter, open_writer
 
 Progress = Callable[[float, str], None]
-LEVEL = 9  # of zstd: docs/format.md says why
-CACHE_BYTES = 1 << 30  # of decoded blocks, where the values of moves are looked up
+LEVEL = 9  # of zstd; docs/format.md explains the choice
+CACHE_BYTES = 1 << 30  # of decoded blocks, in which the values of moves are looked up
 
 
 def compress_database(
@@ -40,26 +40,27 @@ def compress_database(
     threads: int = 2,
     cache_bytes: int = CACHE_BYTES,
 ) -> dict[str, Any]:
-    """Write the database `src` anew at `dst`: its values, rounded to `bits` bits or as they are, or its policy.
+    """Rewrite the database `src` at `dst`: its values, rounded to `bits` bits or unchanged, or its policy.
 
-    `src` is only read. Work that was interrupted goes on where it stopped. Returns `bytes_before` and
-    `bytes_after` of the whole directories, `bits_per_position` of the new one, and `max_error`, the largest
-    difference of a stored value from the solution (of a policy: of the values that it was made from).
+    `src` is only read. Interrupted work resumes where it stopped. Returns `bytes_before` and `bytes_after` of the whole
+    directories, `bits_per_position` of the new one, and `max_error`, the largest difference between a stored value and
+    the solution (for a policy, between a value that it was made from and the solution).
 
-    With `bits`, also `max_loss`, `max_loss_board` and `mean_loss`: the winning probability lost when one turn
-    is played from the rounded values, over all positions, measured in the values of `src`; None if moves lead
-    to positions that `src` does not have, or if the decoded values of `src` do not fit into `cache_bytes`. For a
-    policy, also `decisions` and `bits_per_decision`; if the values do not fit, it takes much longer.
+    With `bits` it also returns `max_loss`, `max_loss_board` and `mean_loss`: the winning probability that a position
+    loses when one turn is played from the rounded values, over all positions, measured in the values of `src`. They are
+    None if moves lead to positions that `src` does not have, or if the decoded values of `src` do not fit into
+    `cache_bytes`. For a policy it also returns `decisions` and `bits_per_decision`; if the values do not fit, it takes
+    much longer.
     """
     bits, level = _checked_arguments(store, bits, level)
     cache_bytes = checked_int("cache_bytes", cache_bytes, 0, MOST_BYTES)
     source, target = Path(os.path.realpath(src)), Path(os.path.realpath(dst))
     if source == target or source in target.parents:
-        raise OutputError(f"{dst}: the new database cannot be in {src}, the one that is read")
+        raise OutputError(f"{dst}: the new database cannot be inside {src}, the one being read")
     _, table = read_catalogue(Path(src))
     with closing(open_reader(Path(src), cache_bytes=0)) as reader:
         if reader.policy:
-            raise MadnError(f"{src}: stores best moves, not values; compress the values that it was made from")
+            raise MadnError(f"{src}: stores best moves, not values; compress the database it was made from")
         work = _Compression(reader, table, store, bits, level, cache_bytes)
         before = max((stored.max_error for stored in reader.catalogue.encodings), default=0.0)
         boards = [(board.name, board.board, board.id, board.win) for board in reader.catalogue.boards]
@@ -107,13 +108,13 @@ class _Compression:
         self.encoder: Encoder = self.policy_encoder if store == "policy" or values is None else values
 
     def task(self) -> dict[str, Any]:
-        """All that the result depends on."""
+        """Everything that the result depends on."""
         with open(self.reader.directory / CATALOGUE, "rb") as file:
             source = hashlib.file_digest(file, "sha256").hexdigest()
         return {"compress": source, "store": self.store, "bits": self.bits, "level": self.level}
 
     def command(self, src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> str:
-        """What a person types for this work."""
+        """The command line for this work."""
         words = ["madn", "compress", os.fspath(src), os.fspath(dst), "--store", self.store, "--level", str(self.level)]
         return shlex.join(words + ([] if self.bits is None else ["--bits", str(self.bits)]))
 
@@ -128,7 +129,7 @@ class _Compression:
         writer.flush()
 
     def _encode(self, at: int) -> EncodedBlock:
-        """Encode a block anew."""
+        """Re-encode a block."""
         first, count, old = self.table.first_ids[at], self.table.counts[at], self.table.encodings[at]
         raw = self.reader.load_content(self.table, at)
         if self.store == "policy":
@@ -142,7 +143,7 @@ class _Compression:
         return encoded._replace(measured=loss._replace(error=encoded.measured.error))
 
     def _loss(self, first: int, count: int, new: Encoding) -> Measured:
-        """What the positions of a block lose when they are played from values in a new encoding."""
+        """What the positions of a block lose when one turn is played from values in the new encoding."""
         assert self.moves is not None
         if not self.moves.fits:
             return Measured(max_loss=None)
@@ -154,7 +155,7 @@ class _Compression:
         return Measured(loss=float(losses.sum()), max_loss=float(losses[worst]), max_loss_id=first + worst)
 
     def figures(self, measured: Measured) -> dict[str, Any]:
-        """What was measured on the way: the decisions of a policy, or what rounding loses."""
+        """What was measured while encoding: the decisions of a policy, or what rounding loses."""
         if self.store == "policy":
             return {"decisions": measured.decisions}
         if self.bits is None:
@@ -168,7 +169,7 @@ class _Compression:
         }
 
     def provenance(self, figures: dict[str, Any]) -> dict[str, Any]:
-        """As before, and what was done now."""
+        """The provenance of the source, with what was done now added."""
         old = self.reader.catalogue.provenance
         earlier = old.get("compressed", [])
         done = {"store": self.store, "bits": self.bits, "level": self.level, **figures}

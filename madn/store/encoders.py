@@ -1,4 +1,4 @@
-"""Encoders: what turns the content of a block into a frame, and the stored blocks into rows of the catalogue."""
+"""Encoders turn the content of a block into a frame, and the stored blocks into rows of the catalogue."""
 
 import json
 from bisect import bisect_right
@@ -17,7 +17,7 @@ from madn.store.blocks import ENCODINGS, POLICY, Array, Encoding
 from madn.store.records import BlockFile, profile_rows, rules_rows
 from madn.store.schema import LUDO, Schema
 
-POLICY_LEVEL = 1  # of zstd: what the coder leaves hardly gets smaller
+POLICY_LEVEL = 1  # of zstd: the output of the arithmetic coder hardly gets any smaller
 Row = dict[str, Any]
 NamedBoard = tuple[str, str, int, float]  # name, text, position ID, winning probability
 ENCODING_COLUMNS = ("name", "code", "bits", "zero", "scale")
@@ -26,14 +26,14 @@ ENCODING_COLUMNS = ("name", "code", "bits", "zero", "scale")
 class Measured(NamedTuple):
     """What was measured when blocks were encoded."""
 
-    error: float = 0.0  # the largest difference of a stored value from the one given
-    decisions: int = 0  # rolls with a choice, in a policy
-    loss: float = 0.0  # the sum over the positions of what one turn played from rounded values loses
+    error: float = 0.0  # the largest difference between a stored value and the one given
+    decisions: int = 0  # how many there are, in a policy
+    loss: float = 0.0  # what one turn played from rounded values loses, summed over the positions
     max_loss: float | None = 0.0  # the largest such loss; None if losses were not measured
     max_loss_id: int = 0  # the position that has it
 
     def merge(self, other: "Measured") -> "Measured":
-        """The figures of both together."""
+        """The figures of both, combined."""
         worse = self
         if self.max_loss is not None and (other.max_loss is None or other.max_loss > self.max_loss):
             worse = other
@@ -74,7 +74,7 @@ class StoredBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """All that a catalogue says. Blocks are sorted by ID; `errors` is the largest error of each encoding in use."""
+    """All that a catalogue contains. Blocks are sorted by ID; `errors` is the largest error of each encoding in use."""
 
     provenance: Mapping[str, Any]
     files: list[BlockFile]
@@ -91,7 +91,7 @@ class Contents:
 
 
 class Encoder(Protocol):
-    """What a `DatabaseWriter` needs to know of a game and of the way it is stored."""
+    """What a `DatabaseWriter` needs to know about a game and the way it is stored."""
 
     @property
     def schema(self) -> Schema:
@@ -99,7 +99,7 @@ class Encoder(Protocol):
 
     @property
     def task(self) -> Mapping[str, Any]:
-        """All that the frames depend on besides the content; work that was stopped goes on if it is the same."""
+        """All that the frames depend on besides the content; interrupted work is resumed only if this is the same."""
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
         """Encode the block that begins with a position ID."""
@@ -109,7 +109,7 @@ class Encoder(Protocol):
 
 
 class LudoEncoder:
-    """What the databases of Ludo have in common, whatever they store."""
+    """What all Ludo databases have in common, whatever they store."""
 
     schema = LUDO
 
@@ -140,7 +140,7 @@ class LudoEncoder:
 
 
 class ValueEncoder(LudoEncoder):
-    """Stores values, given in one encoding, in another: as they are or rounded."""
+    """Stores values in the encoding in which they are given, or converted to another one."""
 
     def __init__(
         self, rules: Rules, given: Encoding, encoding: Encoding | None = None, level: int = blocks.LEVEL
@@ -149,7 +149,7 @@ class ValueEncoder(LudoEncoder):
         self.given = given
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
-        """Encode values from an ID on; a value that is outside its proved bounds is moved to the nearest of them."""
+        """Encode values from an ID on; a value outside its proved bounds is moved to the nearer one."""
         error = 0.0
         if self.encoding.bounds:
             content, error = within_bounds(content, self.encoding)
@@ -164,7 +164,7 @@ class ValueEncoder(LudoEncoder):
 
 
 def within_bounds(content: Array, encoding: Encoding) -> tuple[Array, float]:
-    """Values that are all within their bounds, and by how much the one furthest out was moved for that."""
+    """The content with every value moved within its bounds, and the largest distance that one was moved."""
     steps = encoding.steps(content["value"])
     inside = np.clip(steps, content["lower"], content["upper"])
     outside = inside != steps
@@ -183,7 +183,7 @@ class PolicyEncoder(LudoEncoder):
         super().__init__(rules, POLICY, level)
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
-        """Encode best moves from an ID on, given as words of 2 bits a roll."""
+        """Encode best moves from an ID on, given as words with 2 bits for each roll."""
         return self._encode(first, _policy.spread(content))
 
     def encode_choices(self, first: int, choices: NDArray[np.uint8]) -> EncodedBlock:
@@ -203,7 +203,7 @@ def _block_rows(stored: list[StoredBlock], first_ids: list[int]) -> Iterable[Row
 
 
 def _board_row(stored: list[StoredBlock], name: str, board: str, id: int, win: float) -> Row:
-    """A named board with its value as it is stored, and where; beside a policy, or if it is in no block, as given."""
+    """The row of a named board: where it is stored, and its value as stored (in a policy or in no block, as given)."""
     if not 0 <= win <= 1:
         raise MadnError(f"board {name}, {board}: value {win!r} is not a probability")
     at = bisect_right(stored, id, key=lambda block: block.first) - 1

@@ -1,4 +1,4 @@
-"""What a forked process must renew before it may use what it has inherited."""
+"""Renewing objects in a forked process, before it uses what it has inherited."""
 
 import os
 from typing import Protocol
@@ -6,17 +6,17 @@ from weakref import WeakSet
 
 
 class Renewed(Protocol):
-    """Something with locks, which threads that the new process does not have may hold, or with files in use."""
+    """An object with locks, possibly held by threads that the new process does not have, or with files in use."""
 
     def after_fork(self) -> None:
-        """Make the locks anew, in the new process."""
+        """Replace the locks; called in the new process."""
 
 
 _inherited: WeakSet[Renewed] = WeakSet()
 
 
 def renew_after_fork(thing: Renewed) -> None:
-    """Have the `after_fork` of an object called in every process that is forked while the object lives."""
+    """Have the `after_fork` of an object called in every process that is forked while the object exists."""
     _inherited.add(thing)
 
 

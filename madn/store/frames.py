@@ -1,4 +1,4 @@
-"""Writing frames one after the other into numbered files."""
+"""Writing frames one after another into numbered files."""
 
 import hashlib
 import os
@@ -11,12 +11,12 @@ from typing import BinaryIO
 from madn.errors import MadnError, ResourceError
 from madn.store.records import BlockFile, block_file_name, frame_digest
 
-FILE_BYTES = 1 << 30  # a new file begins when this many bytes are in the last
+FILE_BYTES = 1 << 30  # once a file has this many bytes, the next frame begins a new one
 
 
 @contextmanager
 def writing(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn a failure to write, such as a full disk, into a ResourceError of one line."""
+    """Turn a failure to write, such as a full disk, into a one-line ResourceError."""
     try:
         yield
     except MadnError:
@@ -27,7 +27,7 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class FrameFiles:
-    """Frames one after the other in numbered files of about `FILE_BYTES`."""
+    """Frames one after another in numbered files of about `FILE_BYTES`."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -41,7 +41,7 @@ class FrameFiles:
         return self._count(frame)
 
     def adopt(self, length: int, digest: str) -> bool:
-        """Keep the next frame that an earlier process wrote; False if it is missing or damaged."""
+        """Take over the next frame that an earlier process wrote; False if it is missing or damaged."""
         file = self._current()
         start = file.tell()
         frame = file.read(length)
@@ -61,7 +61,7 @@ class FrameFiles:
             later += 1
 
     def flush(self) -> None:
-        """Pass what was written to the system, so that it survives the end of this process."""
+        """Hand what was written to the operating system, so that it survives the end of this process."""
         if self._file is not None:
             self._file.flush()
 

@@ -1,7 +1,7 @@
-"""The journal of a writer: what it writes, and which blocks are done, so that another process can go on.
+"""The journal of a writer: what it writes, and which blocks are done, so that another process can resume.
 
-A line is JSON and a digest of it and of all lines before: one that was changed, moved, repeated or taken out does not
-fit, and neither does any line after it.
+A line is JSON and a digest of it and of all lines before it. Where a line was changed, moved, repeated or removed, the
+digests no longer match, neither there nor in any later line.
 """
 
 import hashlib
@@ -12,15 +12,15 @@ from typing import Any, BinaryIO
 
 
 class Journal:
-    """Lines of a file, or of memory where nobody goes on."""
+    """The lines of a file, or of a buffer in memory if the work will not be resumed."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._digest = b""  # of the last line
-        self._end = 0  # of what `cut` leaves
+        self._end = 0  # of what `cut` keeps
 
     def lines(self) -> Iterator[Any]:
-        """What the lines say, from the first one on, as far as they fit."""
+        """The contents of the lines, from the first one on, as long as their digests match."""
         self._file.seek(0)
         self._digest, self._end = b"", 0
         while line := self._file.readline():
@@ -32,7 +32,7 @@ class Journal:
             self._digest, self._end = chained, self._file.tell()
 
     def cut(self) -> None:
-        """Remove the line that `lines` gave last and all after it, or what does not fit if it gave all."""
+        """Remove the line that `lines` yielded last and all after it; if it yielded all, whatever does not match."""
         self._file.seek(self._end)
         self._file.truncate()
 

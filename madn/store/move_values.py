@@ -1,4 +1,4 @@
-"""The values of all moves of a block of positions, looked up in the database: what best moves are chosen from."""
+"""Looking up the values of all moves of a block of positions in the database, to choose the best ones."""
 
 import threading
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from madn.store.reader import BlockReader
 from madn.store.records import BlockTable
 from madn.store.successors import roll_weights
 
-AT_ONCE = 1 << 15  # positions whose moves are looked up together
+AT_ONCE = 1 << 15  # positions whose moves are looked up at a time
 
 
 class MoveValues:
     """The moves of positions and their values, from a database. Threads may share it.
 
-    At most `cache_bytes` of decoded blocks stay in memory. That should be enough for a profile and the profile with
-    the sides exchanged; with less, blocks are decoded again and again.
+    At most `cache_bytes` of decoded blocks stay in memory. This should be enough for a profile and the same profile
+    with the sides exchanged; with less, blocks are decoded again and again.
     """
 
     def __init__(self, reader: BlockReader, table: BlockTable, cache_bytes: int) -> None:
@@ -59,7 +59,7 @@ class MoveValues:
         return choices
 
     def losses(self, first: int, count: int, new: Encoding) -> NDArray[np.float64]:
-        """The winning probability that each position loses by one turn played from values rounded as `new` does."""
+        """The winning probability that each position loses when one turn is played from values rounded to `new`."""
         losses = np.empty(count)
         for start, ids, wins in self._moves(first, count):
             own, _ = self._game.unrank_many(np.arange(first + start, first + start + len(ids)))
@@ -69,7 +69,7 @@ class MoveValues:
         return losses
 
     def _moves(self, first: int, count: int) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.float64]]]:
-        """In chunks: the index of the first position, the IDs that the moves lead to, their values."""
+        """For up to `AT_ONCE` positions at a time: the index of the first, the IDs after all moves, their values."""
         for start in range(0, count, AT_ONCE):
             ids = np.empty((min(AT_ONCE, count - start), DIE, self._game.rules.pieces), np.int64)
             _successors.successors(self._game, first + start, ids)
@@ -82,7 +82,7 @@ class MoveValues:
             yield start, ids, wins
 
     def _portions(self, needed: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-        """Cut a list of blocks into parts that fit into the cache; a part has at least one block."""
+        """Cut a list of blocks into portions that fit into the cache; each has at least one block."""
         ends = np.cumsum(self._sizes[needed])
         start = 0
         while start < len(needed):
@@ -92,7 +92,7 @@ class MoveValues:
             start = end
 
     def _load(self, some: NDArray[np.int64]) -> DecodedBlocks:
-        """The blocks in memory, these among them; a thread that has an older set may go on using it."""
+        """The blocks in memory, after these were added; a thread with an older set may go on using that."""
         with self._lock:
             absent = self._decoded.absent(some)
             if self._decoded.nbytes + self._sizes[absent].sum() > self._cache_bytes:

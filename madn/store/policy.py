@@ -1,8 +1,8 @@
-"""A block of best moves: for each position and roll with a choice the number of the best move, coded tightly.
+"""A block of best moves: the number of the best move for each decision, in a compact code.
 
-A choice is the number of a move among the legal ones, by ascending start. The six choices of a position are one number
-with a byte for each roll, that of roll 1 lowest, where they are coded, and one word of 3 bits each where they are
-looked up. `madn.store._policy` codes them; docs/format.md says how.
+A choice is the number of a move among the legal ones, by ascending start. For the coder, the six choices of a position
+are one number with a byte for each roll, roll 1 in the lowest; to be looked up, they are a word with 3 bits for each
+roll. `madn.store._policy` codes them; docs/format.md explains how.
 """
 
 from typing import Any, overload
@@ -21,7 +21,7 @@ CHOICE = (1 << SHIFT) - 1
 
 
 def encode(choices: NDArray[np.uint64], first_id: int, game: Game, level: int) -> tuple[bytes, int]:
-    """Return the frame of a block of choices and how many decisions it holds."""
+    """Return the frame of a block of choices, and how many decisions it contains."""
     data, decisions = _policy.encode(game, first_id, choices)
     return zstd.compress(HEADER.pack(MAGIC, POLICY.code, first_id, len(choices)) + data, level), decisions
 
@@ -29,8 +29,8 @@ def encode(choices: NDArray[np.uint64], first_id: int, game: Game, level: int) -
 def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, game: Game) -> NDArray[np.uint32]:
     """Return the words of a frame that should hold `count` positions from `first_id` on.
 
-    Raises `CorruptBlockError` if the frame is anything else. The frame may come from a stranger: whatever its bytes
-    are, every choice is the number of a legal move.
+    Raises `CorruptBlockError` if the frame is anything else. The frame may come from an untrusted source: whatever its
+    bytes are, every choice is the number of a legal move.
     """
     size, most = zstd.content_size(frame), HEADER.size + most_bytes(count, game.rules.pieces)
     if not HEADER.size <= size <= most:
@@ -50,7 +50,7 @@ def decode(frame: bytes, encoding: Encoding, first_id: int, count: int, game: Ga
 
 
 def most_bytes(count: int, pieces: int) -> int:
-    """More bytes than the choices of a block can need: 12 bits for each yes or no."""
+    """More bytes than the choices of a block can need: 12 bits for each yes-or-no event."""
     return 64 + count * DIE * (pieces - 1) * 3 // 2
 
 
@@ -66,5 +66,5 @@ def choice(word: int, roll: int) -> int: ...
 @overload
 def choice(word: NDArray[np.uint32], roll: NDArray[np.int64]) -> NDArray[np.int64]: ...
 def choice(word: Any, roll: Any) -> Any:
-    """The choice of a word for a roll; or of words for rolls, as arrays."""
+    """The choice that a word stores for a roll; with arrays, those of many words for their rolls."""
     return word >> SHIFT * (roll - 1) & CHOICE

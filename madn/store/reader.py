@@ -1,4 +1,4 @@
-"""Reading blocks: `FrameReader` is the one reader of frames, for all games; `BlockReader` knows those of Ludo."""
+"""Reading blocks: `FrameReader` reads the frames of any game; `BlockReader` decodes those of Ludo."""
 
 import errno
 import os
@@ -36,15 +36,15 @@ from madn.store.forks import renew_after_fork
 from madn.store.records import SUMS, BlockFile, BlockTable, FrameTable, frame_digest
 
 CACHE_BYTES = 256 << 20
-TABLE_BLOCKS = 128  # rows of the catalogue that are read together
-AT_ONCE = 32  # blocks that a thread takes at a time when many positions are asked for
+TABLE_BLOCKS = 128  # rows of the catalogue that are read at a time
+AT_ONCE = 32  # blocks that a thread takes at a time when many positions are looked up
 FLAGS = os.O_RDONLY
 for _name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     FLAGS |= getattr(os, _name, 0)
 
 
 class OpenFile:
-    """A file of frames. It is open as long as anybody refers to it, so that a read in flight keeps it."""
+    """A file of frames. It stays open as long as anything refers to it, so a read in progress keeps it open."""
 
     __slots__ = ("descriptor", "size")
 
@@ -57,10 +57,11 @@ class OpenFile:
 
 
 class FrameReader(ABC):
-    """Frames of a database of any game: all its files opened with its catalogue, decoded blocks in a bounded cache.
+    """Reads the frames of a database of any game: opens all its files at once, and caches decoded blocks.
 
-    All of it comes from the directory that was at the path when it was opened, even if another takes its place later.
-    Threads may share it, and one of them may close it. A block is given as a table of blocks and its index there.
+    Everything is read from the directory that was at the path when it was opened, even if another one replaces it
+    later. Threads may share a reader, and any of them may close it. A block is given as a table of blocks and its index
+    in that table.
     """
 
     catalogue_file: ClassVar[type[CatalogueFile]]
@@ -77,7 +78,7 @@ class FrameReader(ABC):
         renew_after_fork(self)
 
     def _open(self) -> bool:
-        """Open the catalogue and all files; False if another directory took the place of this one meanwhile."""
+        """Open the catalogue and all files; False if another directory replaced this one meanwhile."""
         descriptor = _open_directory(self.directory)
         try:
             try:
@@ -97,7 +98,7 @@ class FrameReader(ABC):
                 os.close(descriptor)
 
     def after_fork(self) -> None:
-        """Go on in a forked process: files are read at offsets of their own, only the lock may be held for ever."""
+        """Prepare for use in a forked process, where the lock could stay held for ever; files need nothing."""
         self._lock = threading.Lock()
         self._cached_bytes = sum(values.nbytes for values in self._cache.values())
 
@@ -106,11 +107,11 @@ class FrameReader(ABC):
         """Decode a block; `CorruptBlockError` if the frame is not what the catalogue says."""
 
     def block(self, table: FrameTable, at: int, keep: bool = True) -> Array:
-        """The decoded block, from the cache or from its file; `keep` puts it into the cache."""
+        """The decoded block, from the cache or from its file; with `keep` it is put into the cache."""
         return self._cached(table.first_block + at, partial(self.load, table, at), keep)
 
     def _cached(self, number: int, load: Callable[[], Array], keep: bool = True) -> Array:
-        """What has a number in the cache, or else what `load` gives."""
+        """The array with this number in the cache, or else the one that `load` returns."""
         with self._lock:
             values = self._cache.get(number)
             if values is not None:
@@ -165,7 +166,7 @@ class FrameReader(ABC):
         return self.catalogue.totals()
 
     def stored_bytes(self) -> int:
-        """The bytes of all files of the database that are there."""
+        """The bytes of those files of the database that exist."""
         return self.catalogue.bytes + self._sums_bytes + sum(getattr(file, "size", 0) for file in self._files)
 
     @property
@@ -183,9 +184,9 @@ class FrameReader(ABC):
             self.close()
 
     def close(self) -> None:
-        """Close the files and forget the cache; a second time does nothing.
+        """Close the files and drop the cache; closing again does nothing.
 
-        What other threads are reading they still get; whatever is asked later raises `ClosedDatabaseError`.
+        Reads in progress in other threads still complete; any later query raises `ClosedDatabaseError`.
         """
         with self._lock:
             self._closed = True
@@ -196,12 +197,12 @@ class FrameReader(ABC):
 
 
 def open_reader(directory: Path, cache_bytes: int = CACHE_BYTES) -> "BlockReader":
-    """Open a database of Ludo; its blocks are read when they are asked for."""
+    """Open a Ludo database; its blocks are read when they are needed."""
     return BlockReader(directory, checked_int("cache_bytes", cache_bytes, 0, MOST_BYTES))
 
 
 class BlockReader(FrameReader):
-    """The values or best moves of a database of Ludo, by position ID."""
+    """Reads the values or best moves of a Ludo database by position ID."""
 
     catalogue_file = LudoCatalogueFile
     catalogue: LudoCatalogueFile
@@ -210,7 +211,7 @@ class BlockReader(FrameReader):
         super().__init__(directory, cache_bytes)
         self.policy = any(stored.encoding in blocks.POLICIES for stored in self.catalogue.encodings)
         self.game = Game(self.catalogue.rules)
-        self._tables: tuple[list[int], list[BlockTable]] = [], []  # their first IDs, ascending, and themselves
+        self._tables: tuple[list[int], list[BlockTable]] = [], []  # the first IDs of tables, ascending, and the tables
         self._held: Array | None = None  # the raw values of all positions, by ID
 
     def decode(self, table: BlockTable, at: int, frame: bytes) -> Array:
@@ -225,7 +226,7 @@ class BlockReader(FrameReader):
         return blocks.profile_slice(self.catalogue.rules, profile, int(table.first_rank[at]))
 
     def load_content(self, table: BlockTable, at: int) -> Array:
-        """All that a block stores of its positions: values, with their proved bounds if there are any."""
+        """All that a block stores about its positions: values, with their proved bounds if there are any."""
         encoding = table.encodings[at]
         if not encoding.bounds:
             return self.load(table, at)
@@ -237,7 +238,7 @@ class BlockReader(FrameReader):
 
     @property
     def steps(self) -> float:
-        """Steps from 0 to 1 of the proved bounds; 0 if there are none."""
+        """How many steps of the proved bounds there are from 0 to 1; 0 if there are no bounds."""
         encodings = [stored.encoding.bounds for stored in self.catalogue.encodings]
         return encodings[0] if len(encodings) == 1 else 0.0
 
@@ -248,14 +249,14 @@ class BlockReader(FrameReader):
             raise NoBoundsError(f"{self.directory}: no proved bounds in this database ({stored}); solve with --proved")
 
     def bounds(self, ids: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The proved bounds of position IDs, in their order, from 0 to `steps`."""
+        """The proved bounds of position IDs, in the order given, in steps from 0 to `steps`."""
         self.check_open()
         self.check_bounds()
         order = np.argsort(ids)
         ascending = ids[order]
         found = np.empty((2, len(ids)), np.int64)
         for table, at, start, end in self.blocks_of(ascending):
-            number = -1 - table.first_block - at  # in the cache beside the values
+            number = -1 - table.first_block - at  # in the cache, where values alone have the number of their block
             block = self._cached(number, partial(self.load_content, table, at))
             content = block[ascending[start:end] - table.first_ids[at]]
             zero = round(table.encodings[at].zero * self.steps)
@@ -277,7 +278,7 @@ class BlockReader(FrameReader):
         return word
 
     def find(self, id: int) -> tuple[BlockTable, int]:
-        """The block that holds a position ID, or MissingBlockError."""
+        """The block with a position ID; MissingBlockError if there is none."""
         block = self._find_loaded(id)
         if block is None:
             self._load_table(id)
@@ -287,7 +288,7 @@ class BlockReader(FrameReader):
         return block
 
     def missing(self, id: int) -> MissingBlockError:
-        """The error for a position that is not stored; it says which solve would provide it."""
+        """The error for a position that is not stored; it names the solve that would provide it."""
         rules = self.catalogue.rules
         board = Board.from_masks(*self.game.unrank(id), rules)
         solve = f"madn solve {rules.options} --for {board}"
@@ -303,7 +304,7 @@ class BlockReader(FrameReader):
         return (table, at) if id < table.first_ids[at] + table.counts[at] else None
 
     def _load_table(self, id: int) -> None:
-        """Read the rows of the catalogue around the block that holds a position ID, if one does."""
+        """Read the rows of the catalogue around the block with a position ID, if there is one."""
         block = self.catalogue.block_at(id)
         if block is None:
             return
@@ -316,7 +317,7 @@ class BlockReader(FrameReader):
                 self._tables = [*starts[:index], first, *starts[index:]], [*tables[:index], table, *tables[index:]]
 
     def blocks_of(self, ids: NDArray[np.int64]) -> list[tuple[BlockTable, int, int, int]]:
-        """The blocks that hold these ascending IDs: (table, index in it, start, end) for ids[start:end]."""
+        """The blocks that have these ascending IDs: (table, index in it, start, end) for ids[start:end]."""
         stretches = []
         start = 0
         while start < len(ids):
@@ -340,7 +341,7 @@ class BlockReader(FrameReader):
             yield from zip(table.first_ids, table.counts, strict=True)
 
     def wins(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The probabilities stored for position IDs, in their order."""
+        """The probabilities stored for position IDs, in the order given."""
         self.check_open()
         self._check_values()
         held = self._held
@@ -358,7 +359,7 @@ class BlockReader(FrameReader):
             return
         end = 0
         for first, count in self.ranges():
-            end = end + count if first == end else -1  # blocks that overlap leave room for others
+            end = end + count if first == end else -1  # -1: the blocks have a gap or overlap
         if end != self.game.positions:
             return
         values: Array = np.empty(positions, encodings[0].dtype)
@@ -373,25 +374,25 @@ class BlockReader(FrameReader):
         self._held = values
 
     def close(self) -> None:
-        """As that of any reader; what is held is dropped."""
+        """Close as any reader does, and drop the values held in memory."""
         super().close()
         self._held = None
 
     def words(self, ids: NDArray[np.int64]) -> NDArray[np.uint32]:
-        """The words of best moves stored for position IDs, in their order; `policy.choice` reads one."""
+        """The words of best moves stored for position IDs, in the order given; `policy.choice` reads one."""
         self.check_open()
         return self._stored(ids, np.uint32, lambda encoding, raw: raw)
 
     def _stored(
         self, ids: NDArray[np.int64], dtype: type[np.generic], meaning: Callable[[Encoding, Array], Array]
     ) -> Array:
-        """What is stored for position IDs, in their order."""
+        """What is stored for position IDs, in the order given."""
         order = np.argsort(ids)
         ascending = ids[order]
-        found: Array = np.empty(len(ids), dtype)  # in ascending order: each block then fills one stretch
+        found: Array = np.empty(len(ids), dtype)  # by ascending ID, so that each block fills one stretch
         needed = self.blocks_of(ascending)
         decoded = sum(table.counts[at] * table.encodings[at].word.itemsize for table, at, _, _ in needed)
-        keep = decoded <= self.cache_bytes  # otherwise each block would only push out another
+        keep = decoded <= self.cache_bytes  # otherwise blocks would only push each other out
 
         def answer(some: Iterable[tuple[BlockTable, int, int, int]]) -> None:
             for table, at, start, end in some:
@@ -414,7 +415,7 @@ class BlockReader(FrameReader):
 
 
 def _open_directory(directory: Path) -> int | None:
-    """A descriptor of a directory; None where files cannot be opened by one."""
+    """A descriptor of a directory; None if this system cannot open files relative to one."""
     if os.open not in os.supports_dir_fd:
         return None
     try:
@@ -426,7 +427,7 @@ def _open_directory(directory: Path) -> int | None:
 
 
 def _opened(directory: Path, record: BlockFile, descriptor: int | None) -> OpenFile | str:
-    """A file of a database in an open directory, or what is wrong with it: the others can still be read."""
+    """A file of a database in an open directory, or else what is wrong with it: the other files can still be read."""
     try:
         return OpenFile(open_file(directory / record.name, record.bytes, descriptor))
     except CorruptBlockError as error:
@@ -442,7 +443,7 @@ def _size(path: Path, directory: int | None) -> int:
 
 
 def _is_at(descriptor: int | None, directory: Path) -> bool:
-    """Whether an open directory is still the one at a path; nobody can say so without a descriptor."""
+    """Whether an open directory is still the one at a path; taken for granted without a descriptor."""
     if descriptor is None:
         return True
     try:
@@ -454,7 +455,7 @@ def _is_at(descriptor: int | None, directory: Path) -> bool:
 def open_file(path: Path, size: int | None, directory: int | None = None) -> int:
     """Open an ordinary file, of exactly this size if one is given, for reading; links, pipes and devices are refused.
 
-    With the descriptor of its directory the file is looked up there, not along its path.
+    Given the descriptor of its directory, the file is looked up there, not by its path.
     """
     where = path if directory is None else path.name
     try:
@@ -477,7 +478,7 @@ _seek = threading.Lock()
 
 
 def read_at(descriptor: int, length: int, offset: int) -> bytes:
-    """Read up to `length` bytes at an offset, whatever other threads do."""
+    """Read up to `length` bytes at an offset, whatever other threads read meanwhile."""
     if hasattr(os, "pread"):
         return os.pread(descriptor, length, offset)
     with _seek:

@@ -18,7 +18,7 @@ REQUIRED_RULES = ("pieces", "squares")
 
 
 def block_file_name(number: int) -> str:
-    """The name of a file of frames; a name from a catalogue counts only if it is this one."""
+    """The name of a file of frames; a catalogue that lists any other name is refused."""
     return f"values-{number:04}.madn"
 
 
@@ -28,13 +28,13 @@ def frame_digest(frame: bytes) -> str:
 
 
 def sums_text(digests: Mapping[str, str]) -> str:
-    """What SHA256SUMS says for these digests by file name; `sha256sum --check` understands it."""
+    """The text of SHA256SUMS for these digests by file name; `sha256sum --check` understands it."""
     return "".join(f"{digest}  {name}\n" for name, digest in digests.items())
 
 
 @dataclass(frozen=True, slots=True)
 class BlockFile:
-    """A row of `files`: a file of frames, its size and the SHA-256 of the whole of it."""
+    """A row of `files`: a file of frames, its size and its SHA-256."""
 
     file: int
     name: str
@@ -44,7 +44,7 @@ class BlockFile:
 
 @dataclass(frozen=True, slots=True)
 class NamedBoard:
-    """A row of `boards`: a board with a name, its ID and value, and the block and offset it is stored at."""
+    """A row of `boards`: a named board, its ID and value, and the block and offset where it is stored."""
 
     name: str
     board: str
@@ -56,7 +56,7 @@ class NamedBoard:
 
 @dataclass(frozen=True, slots=True)
 class StoredEncoding:
-    """A row of `encodings`: one that blocks use, and the largest error it added to any value."""
+    """A row of `encodings`: an encoding in use, and the largest error that it added to any value."""
 
     encoding: Encoding
     max_error: float
@@ -64,7 +64,7 @@ class StoredEncoding:
 
 @dataclass(frozen=True, slots=True)
 class FrameTable:
-    """Consecutive rows of `blocks`, checked, by ascending ID: what they hold and where their frames lie."""
+    """Consecutive rows of `blocks`, checked, by ascending ID: what each block contains and where its frame lies."""
 
     first_block: int
     first_id: NDArray[np.int64]
@@ -85,7 +85,7 @@ class BlockTable(FrameTable):
     profile: NDArray[np.int64]
     first_rank: NDArray[np.int64]
     encodings: tuple[Encoding, ...]
-    first_ids: list[int] = field(init=False)  # lists are quicker than arrays to find one block in
+    first_ids: list[int] = field(init=False)  # finding one block in a list is quicker than in an array
     counts: list[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class BlockTable(FrameTable):
 
 
 def rules_rows(rules: Rules) -> list[dict[str, Any]]:
-    """The rows of `rules`. A house rule that is off has none: a version that does not know it reads the database."""
+    """The rows of `rules`; a house rule that is off has none, so that versions without that rule read the database."""
     return [
         {"name": field.name, "value": int(getattr(rules, field.name))}
         for field in fields(rules)
@@ -103,7 +103,7 @@ def rules_rows(rules: Rules) -> list[dict[str, Any]]:
 
 
 def rules_from(rows: Mapping[str, int], kind: type[Rules] = Rules) -> Rules:
-    """The rules that the rows of `rules` stand for; one that has no row is off."""
+    """The rules that the rows of `rules` stand for; a house rule without a row is off."""
     known = {field.name: field for field in fields(kind)}
     for name in sorted(rows.keys() - known):
         raise FormatVersionError(f"rule {name!r} is too new for this madn")

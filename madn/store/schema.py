@@ -1,4 +1,4 @@
-"""The tables and views of `catalogue.sqlite`, and which game a catalogue is of."""
+"""The tables and views of `catalogue.sqlite`, and which game a catalogue belongs to."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Schema(NamedTuple):
     views: dict[str, str]
 
 
-GAMES = {  # by the table with the rules: the game, and who answers questions about it
+GAMES = {  # by the name of the table with the rules: the game, and the commands that read its databases
     "rules": ("Ludo", "madn info and madn win read it"),
     "cantstop": ("Can't Stop", "madn info and madn cantstop --db read it"),
 }

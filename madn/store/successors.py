@@ -1,4 +1,4 @@
-"""The values of positions from those of their successors: the mean over the rolls of the best move."""
+"""Computing values of positions from those of their successors: the mean over the rolls of the best move."""
 
 from collections.abc import Callable
 
@@ -14,9 +14,9 @@ Wins = NDArray[np.float64]
 
 
 def recomputed(ids: Ids, read: Callable[[Ids], Wins], rules: Rules) -> Wins:
-    """What the values of positions should be by those of their successors, which `read` gives by ID.
+    """What the values of positions should be, given those of their successors, which `read` returns by ID.
 
-    They are 1 or 0 in a finished game.
+    In a finished game they are 1 or 0.
     """
     game = Game(rules)
     own, other = game.unrank_many(ids)
@@ -37,24 +37,24 @@ def recomputed(ids: Ids, read: Callable[[Ids], Wins], rules: Rules) -> Wins:
 
 
 def roll_weights(own: Masks, game: Game) -> NDArray[np.int64]:
-    """How often each roll comes up for each of these sides: a row of six for each."""
+    """The relative frequencies of the rolls for each of these states: a row of six per state."""
     first, _, _ = game.move_table(own)
     patterns, which = np.unique(np.diff(first).reshape(-1, DIE) > 0, axis=0, return_inverse=True)
     return np.array([game.rules.roll_weights(playable) for playable in patterns.tolist()], np.int64)[which.ravel()]
 
 
 def successors(own: Masks, other: Masks, game: Game) -> tuple[tuple[Masks, Masks], Ids, Ids]:
-    """All boards that the next player to roll can see.
+    """All boards that these positions lead to, as the next player to roll sees them.
 
-    They are the masks of that player and of the other one, and the roll that leads there; those of position i
-    and roll r begin at `first[6 * i + r - 1]`, by ascending start. A lost turn is one of them.
+    Returns the masks of that player and of the other one, the roll that leads to each board, and `first`: the boards
+    after position i and roll r begin at `first[6 * i + r - 1]`, by ascending start. A lost roll leads to one board too.
     """
     states, which = np.unique(own, return_inverse=True)
     rules = game.rules
     table, after_states, _ = game.move_table(states)
     begin = table[:-1].reshape(-1, DIE)[which].ravel().astype(np.int64)
     moves = np.diff(table).reshape(-1, DIE)[which].ravel().astype(np.int64)
-    options = np.maximum(moves, 1)  # a lost turn has one board too
+    options = np.maximum(moves, 1)  # a lost roll leads to one board too
     first = np.cumsum(options) - options
     source = np.repeat(np.arange(len(options)), options)
     position, roll = source // DIE, source % DIE + 1
@@ -66,7 +66,7 @@ def successors(own: Masks, other: Masks, game: Game) -> tuple[tuple[Masks, Masks
         mine = np.where(lost, mine, after_states[option])
     half, full = np.uint64(rules.squares // 2), np.uint64((1 << rules.squares) - 1)
     main = mine & full
-    theirs = other[position] & ~((main << half | main >> half) & full)  # a piece that was hit is gone
+    theirs = other[position] & ~((main << half | main >> half) & full)  # without the piece that was captured
     if rules.must_capture and len(source):
         captures = theirs != other[position]
         legal = captures | ~np.logical_or.reduceat(captures, first)[source]

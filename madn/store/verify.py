@@ -24,23 +24,23 @@ from madn.store.successors import recomputed
 
 Progress = Callable[[float, str], None]
 DEEP_CACHE = 1 << 30  # bytes of decoded blocks that a deep check keeps
-AT_ONCE = 1 << 16  # positions that are recomputed together
-REPLACED = 20  # times that a database may be replaced while it is being verified
-READ = 1 << 20  # bytes that are digested together
-FEW = 32  # blocks that are not worth another thread
-TOGETHER = 512  # blocks that are handed to the threads together
+AT_ONCE = 1 << 16  # positions that are recomputed at a time
+REPLACED = 20  # how often a database may be replaced while it is being verified
+READ = 1 << 20  # bytes that are read and hashed at a time
+FEW = 32  # fewer blocks than these are not worth another thread
+TOGETHER = 512  # blocks that are handed to the threads at a time
 MAX_SUMS = 1 << 24  # bytes of SHA256SUMS: more than any database needs
-ROUNDING = 1e-12  # what adding up six doubles may lose
-MAX_ERROR = 1 / 255  # half of it is what 8 bits lose, and any finer roundings before or after lose less than as much
+ROUNDING = 1e-12  # allowed for the rounding errors of adding up six doubles
+MAX_ERROR = 1 / 255  # half of it is lost by rounding to 8 bits, less than the other half by any finer roundings besides
 
 
 @dataclass(slots=True)
 class Report:
-    """The result of a verification; `damaged` says in one line each what is wrong and where.
+    """The result of a verification; each line of `damaged` says what is wrong and where.
 
-    `residual` is the largest |V - T(V)| over the positions that were recomputed and `residual_board` has it;
-    both are None if none was, as in a database of best moves. T takes the mean over the rolls of the best
-    successor.
+    `residual` is the largest |V - T(V)| of the positions that were recomputed, and `residual_board` is the board that
+    has it; both are None if none was recomputed, as in a database of best moves. T takes the mean over the rolls of the
+    best successor.
     """
 
     blocks: int = 0
@@ -65,8 +65,8 @@ def verify_database(
 ) -> Report:
     """Check every file, frame, digest, count, offset and row of a database.
 
-    With `deep` positions are recomputed from their successors too: all of them, or `sample` random ones. A
-    database of best moves has no values to recompute; each of its blocks is decoded, which gives legal moves only.
+    With `deep`, positions are also recomputed from their successors: all of them, or `sample` random ones. A database
+    of best moves has no values to recompute; its blocks are decoded, and whatever decodes is a legal move.
     """
     directory = Path(path)
     seed = checked_seed(seed)
@@ -76,12 +76,12 @@ def verify_database(
         before = _identity(directory)
         report = _verified(directory, deep, sample, seed, progress or (lambda fraction, text: None))
         if report.ok or _identity(directory) == before:
-            break  # otherwise what was looked at is gone: another database has taken its place meanwhile
+            break  # otherwise another database has replaced the one that was checked: check that one
     return report
 
 
 def _identity(directory: Path) -> tuple[int, int, int] | None:
-    """Which directory is at a path, and when it came there: the number of one that was removed may be taken again."""
+    """What identifies the directory at a path; the time is part of it, as the inode number may have been reused."""
     try:
         status = os.stat(directory)
     except OSError:
@@ -90,7 +90,7 @@ def _identity(directory: Path) -> tuple[int, int, int] | None:
 
 
 def check_catalogue(directory: Path) -> None:
-    """Raise `CorruptBlockError` if SHA256SUMS is there and has another digest of the catalogue."""
+    """Raise `CorruptBlockError` if SHA256SUMS exists and lists another digest for the catalogue."""
     for _ in range(REPLACED):
         before = _identity(directory)
         try:
@@ -103,7 +103,7 @@ def check_catalogue(directory: Path) -> None:
 
 
 def _compared(directory: Path) -> tuple[bytes, str]:
-    """Compare the catalogue with its line in SHA256SUMS; return the content of that and the catalogue's digest."""
+    """Compare the catalogue with its line in SHA256SUMS; return the content of SHA256SUMS and the digest."""
     check_ordinary(directory / CATALOGUE)
     sums = b"".join(islice(_content(directory / SUMS), MAX_SUMS // READ))
     digest = _sha256(directory / CATALOGUE)
@@ -126,7 +126,7 @@ def _verified(directory: Path, deep: bool, sample: int | None, seed: int, show: 
             if deep and report.ok and not reader.policy:
                 ids = wanted_ids(table, sample, seed)
                 _check_values(reader, ids, report, lambda part, text: show(share + share * part, text))
-    except RulesMismatchError:  # of another game: nothing is damaged
+    except RulesMismatchError:  # a database of another game: nothing is damaged
         raise
     except (MadnError, OSError) as error:
         report.damaged.append(str(error))
@@ -136,15 +136,15 @@ def _verified(directory: Path, deep: bool, sample: int | None, seed: int, show: 
 def _check_files(
     directory: Path, catalogue: LudoCatalogueFile, table: BlockTable, sums: bytes, digest: str, report: Report
 ) -> set[int]:
-    """Compare the bytes of every file with its digests, and look for what should not be there.
+    """Compare every file with its digest, and look for files that should not be there.
 
-    Returns the numbers of the files that are missing or have another size: their blocks need not be tried.
+    Returns the numbers of the files that are missing or have the wrong size: their blocks need not be tried.
     """
     with LudoCatalogueFile(directory) as file:
         report.damaged += [f"{file.path}: {problem}" for problem in file.integrity()]
     expected = {CATALOGUE: digest} | {record.name: record.sha256 for record in catalogue.files}
     if sums != sums_text(expected).encode():
-        report.damaged.append(f"{directory / SUMS}: its lines are not those of the files in the catalogue")
+        report.damaged.append(f"{directory / SUMS}: its lines do not match the files in the catalogue")
     unreadable = set()
     for record in catalogue.files:
         path = directory / record.name
@@ -164,7 +164,7 @@ def _check_files(
 
 
 def _content(path: Path, size: int | None = None) -> Iterator[bytes]:
-    """The bytes of a file, piece by piece; of exactly so many if a size is given."""
+    """The bytes of a file, `READ` at a time; if a size is given, the file must have exactly that size."""
     descriptor = open_file(path, size)
     try:
         offset = 0
@@ -183,7 +183,7 @@ def _sha256(path: Path, size: int | None = None) -> str:
 
 
 def _check_blocks(reader: BlockReader, table: BlockTable, unreadable: set[int], report: Report, show: Progress) -> None:
-    """Compare every frame with its digest, decode it, and look at its values."""
+    """Compare every frame with its digest, decode it, and check its values."""
 
     def problem(at: int) -> str | None:
         if int(table.file[at]) in unreadable:
@@ -227,7 +227,7 @@ def _board_problem(reader: BlockReader, table: BlockTable, unreadable: set[int],
     if named.block is None:
         return ""
     if not 0 <= named.block < len(table) or table.first_id[named.block] + (named.offset or 0) != id:
-        return f"catalogue says {named.board} is in block {named.block} at {named.offset}, it is not"
+        return f"catalogue says {named.board} is in block {named.block} at {named.offset}, but it is not"
     if reader.policy or int(table.file[named.block]) in unreadable:
         return ""
     win = reader.win(id)
@@ -235,7 +235,7 @@ def _board_problem(reader: BlockReader, table: BlockTable, unreadable: set[int],
 
 
 def wanted_ids(table: BlockTable, sample: int | None, seed: int) -> Iterator[NDArray[np.int64]]:
-    """The IDs to recompute, in pieces: all that are stored, or a sample of them, ascending."""
+    """The IDs to recompute, `AT_ONCE` at a time: all that are stored, or a random sample, ascending."""
     ends = np.cumsum(table.count)
     if sample is None:
         for first, count in zip(table.first_id.tolist(), table.count.tolist(), strict=True):
@@ -268,7 +268,7 @@ def _check_values(reader: BlockReader, wanted: Iterator[NDArray[np.int64]], repo
     report.residual_board = Board.from_masks(*reader.game.unrank(worst_id), rules)
     error = max((stored.max_error for stored in catalogue.encodings), default=0.0)
     if error > MAX_ERROR:
-        report.damaged.append(f"{reader.directory}: max_error is {error:.3g}, rounding adds {MAX_ERROR:.3g} at most")
+        report.damaged.append(f"{reader.directory}: max_error is {error:.3g}; rounding adds at most {MAX_ERROR:.3g}")
     claimed: Any = catalogue.provenance.get("residual")
     if type(claimed) not in (int, float) or not 0 <= claimed <= 1:
         shown = "missing" if claimed is None else one_line(claimed)

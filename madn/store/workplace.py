@@ -1,10 +1,10 @@
 """Where a database is written: a hidden directory beside the target that replaces it in one step.
 
 The database `games/three` is written in `games/.three.madn-part`. Once that is complete and on disk, the two
-directories are exchanged and the old database is removed. (Where the system has no such exchange, the old database is
-moved to `games/.three.madn-old` first.) A process that is killed leaves the old database or the new one. The next
-writer removes the rest or, if it has the same task, goes on with it. Work of another task that somebody could go on
-with is never removed: the writer is refused.
+directories are exchanged and the old database is removed. (If the system cannot exchange directories, the old database
+is first moved to `games/.three.madn-old`.) A process that is killed leaves the old database or the new one. The next
+writer removes whatever else is left or, if it has the same task, resumes the work. Work of another task that could be
+resumed is never removed: the writer is refused.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ from madn.store.catalogue import is_catalogue
 from madn.store.journal import Journal
 from madn.store.records import CATALOGUE, SUMS
 
-JOURNAL = "journal"  # what is done so far; not part of a database
+JOURNAL = "journal"  # lists what is done so far; not part of a database
 VALUES = re.compile(r"values-[0-9]{4,}\.madn")
 OURS = re.compile(rf"{re.escape(CATALOGUE)}|{SUMS}|{VALUES.pattern}")
 Task = Mapping[str, Any]
@@ -34,7 +34,7 @@ Task = Mapping[str, Any]
 def check_writable(path: str | os.PathLike[str], task: Task | None = None) -> None:
     """Raise `OutputError` if a database cannot be written at `path`, or if there is unfinished work of another task.
 
-    Work that was begun there is left alone.
+    Unfinished work is left untouched.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -52,9 +52,10 @@ def check_writable(path: str | os.PathLike[str], task: Task | None = None) -> No
 
 
 def check_room(needs: Iterable[tuple[Sequence[str | os.PathLike[str]], int]]) -> None:
-    """Raise ResourceError unless directories can grow to a number of bytes, alone or together; some may share a disk.
+    """Raise ResourceError unless groups of directories can each grow to a size; some may share a disk.
 
-    What a directory has already, or the workplace of the database that is to be there, counts towards it.
+    Each of `needs` is one or more directories and the bytes that they need together. What the directories, and the
+    workplaces beside them, already contain counts towards that.
     """
     wanted: dict[int, tuple[list[str], int, int]] = {}
     for paths, size in needs:
@@ -83,7 +84,7 @@ def disk_of(path: str | os.PathLike[str]) -> Disk:
 
 
 def published(path: str | os.PathLike[str]) -> bool:
-    """Whether a database that was complete is at `path`; if so, what is left of its workplace is removed."""
+    """Whether a complete database is at `path`; if so, what is left of its workplace is removed."""
     target = Path(os.path.realpath(path))
     if (_part_of(target) / JOURNAL).exists() or not is_catalogue(target / CATALOGUE):
         return False
@@ -112,12 +113,12 @@ def workplace(
     keep: bool = False,
     check: Callable[[Path], None] | None = None,
 ) -> Iterator["Workplace"]:
-    """A directory beside `path` to write in, for this process alone; it is removed afterwards.
+    """A directory beside `path` in which only this process writes; it is removed afterwards.
 
-    It is empty, unless a process that was stopped left it with the same `task`, which says all that the result depends
-    on. Unfinished work of another task is refused. `command` is what a person types to go on with this one. A directory
-    with a task stays if this process is interrupted; with `keep`, also if it fails. `check` raises if what is at the
-    target must not be replaced; without it, only a database is.
+    It is empty, unless an interrupted process left it with the same `task`, which contains all that the result depends
+    on. If there is unfinished work of another task, `OutputError` is raised. `command` is the command line that resumes
+    this work. A directory with a task stays if this process is interrupted and, with `keep`, also if it fails. `check`
+    raises if what is at the target must not be replaced; without it, only a database is replaced.
     """
     try:
         work = Workplace(Path(os.path.realpath(path)), task, command, check or check_replaceable)
@@ -139,8 +140,8 @@ def workplace(
 class Workplace:
     """The directory `part`, which becomes the database `target` when `publish` is called.
 
-    With a task it has a file `journal`, whose first line is the task. That goes only when the database is in its place:
-    a workplace without one is of no use to anybody.
+    With a task it has a file `journal`, whose first line is the task. The journal is removed only when the database is
+    in its place: without it, nobody could use what is in a workplace.
     """
 
     def __init__(self, target: Path, task: Task | None, command: str, check: Callable[[Path], None]) -> None:
@@ -190,14 +191,14 @@ class Workplace:
             _remove(self.old)
 
     def publish(self) -> None:
-        """Flush what was written and replace the target with it, in one step where the system can."""
+        """Flush what was written and replace the target with it, in one step if the system can."""
         for name in sorted(os.listdir(self.part)):
             flush(self.part / name)
         flush(self.part)
         self._check(self.target)
         exchanged = self.target.exists()
         if exchanged:
-            self._locks.append(_lock(self.target))  # so that no other writer moves in after the exchange
+            self._locks.append(_lock(self.target))  # so that no other writer takes it over after the exchange
             exchanged = _exchange(self.part, self.target)
             if not exchanged:
                 os.rename(self.target, self.old)
@@ -205,7 +206,7 @@ class Workplace:
             os.rename(self.part, self.target)
         flush(self.target.parent)
         _drop_journal(self.target)
-        if not exchanged:  # otherwise the old database is in the workplace now, and goes with it
+        if not exchanged:  # otherwise the old database is in the workplace now, and is removed with it
             with suppress(OSError):
                 _remove(self.old)
             self._leave()
@@ -219,7 +220,7 @@ class Workplace:
             self._leave()
 
     def _just_begun(self) -> bool:
-        """Whether there is nothing but a task in the workplace, or nothing."""
+        """Whether there is nothing in the workplace, or only a task."""
         return set(os.listdir(self.part)) <= {JOURNAL} and not _task_of(self.part)[1]
 
     def _leave(self) -> None:
@@ -254,7 +255,7 @@ def check_replaceable(target: Path) -> None:
 
 
 def remove_database(path: Path) -> None:
-    """Remove a database, whole or damaged, in one step for whoever looks; `OutputError` if it is anything else."""
+    """Remove a database, intact or damaged, so that it vanishes in one step; `OutputError` if it is anything else."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:
@@ -271,9 +272,9 @@ def remove_database(path: Path) -> None:
 
 
 def remove_leftovers(directory: Path, names: re.Pattern[str]) -> None:
-    """Remove what writers of databases with such names left when they were killed.
+    """Remove what killed writers of databases with such names have left behind.
 
-    None may be at work now. Nothing is removed on Windows, where a lock on a directory does not show that.
+    No writer may be at work now. On Windows, where no lock on the directory can ensure that, nothing is removed.
     """
     if sys.platform == "win32":
         return
@@ -284,7 +285,7 @@ def remove_leftovers(directory: Path, names: re.Pattern[str]) -> None:
 
 
 def _begun(part: Path, task: Task | None) -> bool:
-    """Whether this task was begun in a workplace; raises if another one was, of which blocks are there."""
+    """Whether this task was begun in a workplace; raises if another one was and has stored blocks there."""
     journal = part / JOURNAL
     if not journal.exists():
         return False
@@ -292,19 +293,19 @@ def _begun(part: Path, task: Task | None) -> bool:
     if begun is None:
         if not more and not any(VALUES.fullmatch(entry.name) and entry.stat().st_size for entry in os.scandir(part)):
             return False  # killed when it had just begun
-        reason = "damaged, or of another version of madn: the first line does not have its digest"
-        raise CorruptBlockError(f"{journal}: {reason}; to start anew remove {part}")
+        reason = "damaged, or of another version of madn: the first line does not match its digest"
+        raise CorruptBlockError(f"{journal}: {reason}; to start over, remove {part}")
     if begun.get("place") != part.name:
         other = begun.get("place", "another version of madn")
-        raise CorruptBlockError(f"{journal}: this is the journal of {other}; to start anew remove {part}")
+        raise CorruptBlockError(f"{journal}: this is the journal of {other}; to start over, remove {part}")
     if begun["task"] != task and more:
-        advice = f"`{begun['command']}` goes on with it, and to start anew remove that directory"
+        advice = f"`{begun['command']}` resumes it; to start over, remove that directory"
         raise OutputError(f"{part}: holds the unfinished work of another command: {advice}")
     return bool(begun["task"] == task)
 
 
 def _task_of(directory: Path) -> tuple[dict[str, Any] | None, bool]:
-    """The task and the command in the journal of a directory, None if it does not say; and whether it says more."""
+    """The first line of a directory's journal, with task and command, or None; and whether there are more lines."""
     try:
         with open(directory / JOURNAL, "rb") as file:
             return next(Journal(file).lines(), None), file.read(1) != b""

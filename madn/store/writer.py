@@ -1,6 +1,6 @@
 """The one writer of databases, for all games.
 
-A database is written in the workplace of its target and seen by nobody before `publish`. An encoder
+A database is written in the workplace of its target, and nobody sees it before `publish`. An encoder
 (`madn.store.encoders`: `ValueEncoder`, `PolicyEncoder`; Can't Stop has its own) turns content into frames on a few
 threads; the writer cuts content into blocks, stores the frames in the order they came, and lists them by ID in the
 catalogue.
@@ -9,7 +9,7 @@ catalogue.
 
     write_database(path, source, provenance, progress, bits=None, threads=2)
 
-(b) Runs of IDs that arrive in any order while a solve goes on; positions of one run arrive in ascending order:
+(b) Runs of IDs may arrive in any order while a solve goes on; the positions of each run arrive in ascending order:
 
     with open_writer(path, ValueEncoder(rules, given, encoding), task, keep=True, threads=2) as writer:
         if not writer.has(first_of_run, size_of_run):                       # stored by an earlier process
@@ -18,12 +18,12 @@ catalogue.
         writer.publish(provenance, boards)                                  # boards: (name, text, ID, win)
 
 `task` is a mapping of all that the content depends on. With one, the writer keeps a journal (`madn.store.journal`): a
-line that says the task, then a line for each block. A process that was stopped is followed by one with the same task
-that goes on after the last line that is whole; `keep` leaves the work for it if this process fails, too. A writer with
-another task is refused; `command` is what a person types to go on. `writer.measured` has what was measured.
+line with the task, then a line for each block. If the process is interrupted, another one with the same task resumes
+after the last intact line; with `keep`, also if the process fails. A writer with another task is refused; `command` is
+the command line that resumes the work. `writer.measured` has what was measured while encoding.
 
-`Databases(values, policy)` joins a writer of values and one of best moves (either may be None) to what a solve from
-disk hands its positions to, the `Receiver` of `madn.solver.id_order`.
+`Databases(values, policy)` combines a writer of values and one of best moves (either may be None) into the `Receiver`
+of `madn.solver.id_order`, to which a solve from disk hands its positions.
 """
 
 import io
@@ -69,7 +69,7 @@ def open_writer(
     threads: int = 2,
     block_positions: int = blocks.BLOCK_POSITIONS,
 ) -> Iterator["DatabaseWriter"]:
-    """Begin a database at `path`, or go on with one of the same `task`; the top of this module says more."""
+    """Begin a database at `path`, or resume one with the same `task`; the docstring of this module says more."""
     threads = chosen_threads(threads)
     with (
         workplace(path, whole_task(task, encoder), command, keep) as work,
@@ -79,7 +79,7 @@ def open_writer(
 
 
 def whole_task(task: Mapping[str, Any] | None, encoder: Encoder) -> dict[str, Any] | None:
-    """All that a database depends on, as JSON gives it back; None if nobody will go on with it."""
+    """All that a database depends on, in the form that JSON gives back; None if the work will not be resumed."""
     return None if task is None else json.loads(json.dumps({**task, **encoder.task}))
 
 
@@ -101,9 +101,9 @@ class DatabaseWriter:
         self.blocks = 0
         self._workplace = work
         self._files = FrameFiles(work.part)
-        self._errors: dict[str, float] = {}  # the largest of each encoding
+        self._errors: dict[str, float] = {}  # the largest error of each encoding
         self._stored: dict[int, int] = {}  # by the first ID of a run: how many of its positions are in blocks
-        self._rest: dict[int, Array] = {}  # ... and those that came after them, less than a block
+        self._rest: dict[int, Array] = {}  # ... and the content that came after those, less than a block
         self._waiting: deque[tuple[int, int, int, Future[EncodedBlock]]] = deque()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="madn-encode")
         with writing(path):
@@ -122,7 +122,7 @@ class DatabaseWriter:
         self._journal.cut()
 
     def _journal_blocks(self) -> Iterator[StoredBlock]:
-        """The blocks in the journal, as far as its lines fit."""
+        """The blocks in the journal, as long as the digests of its lines match."""
         for *columns, measured in itertools.islice(self._journal.lines(), 1, None):
             yield StoredBlock._make([*columns, Measured._make(measured)])
 
@@ -168,13 +168,13 @@ class DatabaseWriter:
             self._rest[first_of_run] = np.concatenate([rest, content[at:]])
 
     def add(self, run: int, first: int, count: int, encode: Callable[[], EncodedBlock]) -> None:
-        """Store a block that `encode` makes, on another thread: `count` positions of a run from an ID on."""
+        """Store the block that `encode` makes on another thread: `count` positions of a run from an ID on."""
         self._waiting.append((run, first, count, self._pool.submit(encode)))
         if len(self._waiting) > WAITING:
             self._store_oldest()
 
     def _store_oldest(self) -> None:
-        """Write the block that waits longest; it survives the end of this process."""
+        """Write the block that has waited longest, so that it survives the end of this process."""
         run, first, count, job = self._waiting.popleft()
         frame, encoding, measured = job.result()
         with writing(self.path):
@@ -192,7 +192,7 @@ class DatabaseWriter:
             self._store_oldest()
 
     def flush_to_disk(self) -> None:
-        """Wait until all blocks that are stored are on disk, with the journal that lists them."""
+        """Wait until all stored blocks are on disk, with the journal that lists them."""
         with writing(self.path):
             self._files.flush_to_disk()
             self._journal.flush_to_disk()
@@ -207,9 +207,9 @@ class DatabaseWriter:
         """Write the catalogue and replace the target with the database.
 
         `boards` are (name, text, position ID, winning probability); `max_error` is the largest error that the values
-        had when they were given.
+        already had when they were given.
         """
-        from madn.store.catalogue_writer import write_catalogue, write_sums  # readers do without sqlite-utils
+        from madn.store.catalogue_writer import write_catalogue, write_sums  # readers do not need sqlite-utils
 
         self.flush()
         for run in self._rest:
@@ -218,7 +218,7 @@ class DatabaseWriter:
             self._files.close()
             stored = sorted(self._journal_blocks(), key=lambda block: block.first)
             if len(stored) != self.blocks:
-                expected = f"expected lines of {self.blocks} blocks, found {len(stored)} that fit"
+                expected = f"expected intact lines for {self.blocks} blocks, found {len(stored)}"
                 raise CorruptBlockError(f"{self._workplace.journal}: damaged: {expected}")
             self._journal.close()
             errors = {name: max_error + error for name, error in self._errors.items()}
@@ -232,8 +232,8 @@ class DatabaseWriter:
 class Source(Protocol):
     """Where values come from; a `Solution` is one.
 
-    A source of part of the game has `ranges()` too: the (first ID, count) of what it can read, ascending. A source
-    of rounded values has `max_error`, the largest error of them.
+    A source of only part of a game also has `ranges()`: the (first ID, count) of what it can read, ascending. A source
+    of rounded values also has `max_error`, the largest error among them.
     """
 
     @property
@@ -246,11 +246,11 @@ class Source(Protocol):
 
     @property
     def min_board(self) -> Board:
-        """The board with the smallest winning probability of an open game, named worst."""
+        """The board with the smallest winning probability in a game that is not over; its name is `worst`."""
 
     @property
     def max_board(self) -> Board:
-        """The board with the largest winning probability of an open game, named best."""
+        """The board with the largest winning probability in a game that is not over; its name is `best`."""
 
     def read(self, first: int, out: Array) -> None:
         """Fill `out` with the raw values of the IDs from `first` on."""
@@ -269,7 +269,7 @@ def write_database(
 ) -> None:
     """Write all values of a source, as they are or rounded to `bits`, as a database at `path`, replacing any there.
 
-    `provenance` says how the values were made: names and anything that JSON can hold. Nobody sees the new
+    `provenance` says how the values were made: names and any values that JSON can represent. Nobody sees the new
     database before it is complete and on disk.
     """
     block_positions = checked_int("block_positions", block_positions, 1, blocks.MAX_BLOCK_POSITIONS)
@@ -341,7 +341,7 @@ class Databases:
             writer.flush_to_disk()
 
     def complete(self, positions: int) -> bool:
-        """Whether so many positions are stored in each."""
+        """Whether each database has this many positions stored."""
         return all(writer.positions == positions for writer in self.writers)
 
     def publish(self, provenance: Mapping[str, Any], boards: Iterable[NamedBoard]) -> None:

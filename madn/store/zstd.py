@@ -1,4 +1,4 @@
-"""zstd frames: always with a checksum and the content size. Nothing else in the package imports `zstandard`."""
+"""zstd frames: always with a checksum and the content size. Nothing else in `madn.store` imports `zstandard`."""
 
 import threading
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ def checked_level(level: int) -> int:
 
 
 def compress(content: bytes, level: int) -> bytes:
-    """The frame of some bytes."""
+    """Compress some bytes into a frame."""
     return _compressor(level).compress(content)
 
 
 def compress_planes(header: bytes, planes: Iterable[bytes], size: int, level: int) -> bytes:
-    """The frame of a header and planes of `size` bytes in all; each plane ends a block of zstd's.
+    """Compress a header and planes, `size` bytes in all, into a frame; each plane ends a zstd block.
 
-    Planes have statistics of their own, so a block that spans two of them compresses worse.
+    Each plane has its own statistics, so a zstd block that spans two of them compresses worse.
     """
     frame = _compressor(level).compressobj(size=size)
     parts = [frame.compress(header)]
@@ -42,7 +42,7 @@ def content_size(frame: bytes) -> int:
 def decompress(frame: bytes, size: int) -> bytes:
     """Decompress a frame that must come to exactly `size` bytes; otherwise raise `CorruptBlockError`.
 
-    The frame may come from a stranger: no more than `size` bytes are allocated.
+    The frame may come from an untrusted source: no more than `size` bytes are allocated.
     """
     claimed = _parameters(frame)
     if claimed.content_size != size:

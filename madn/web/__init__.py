@@ -1,1 +1,1 @@
-"""The web page and the HTTP interface: `madn serve`. Read-only, without state, no game logic of its own."""
+"""The web page and the HTTP interface: `madn serve`. Read-only and stateless, with no game logic of its own."""

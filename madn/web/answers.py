@@ -1,7 +1,7 @@
-"""What a served game answers, as JSON: a position with all its rolls and moves, the move of a player.
+"""The answers of a served game, as JSON: a position with all its rolls and moves, the move of a player.
 
-Answers are written as text directly, from the masks of the engine: a `Board` and a `Move` object for each of the ten or
-so boards after a position would take most of the time of a request. `Database.analyse` is the readable twin.
+Answers are written directly as text, from the masks of the engine: making a `Board` and a `Move` object for each of the
+ten or so boards after a position would take most of the time of a request. `Database.analyse` is the readable twin.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ CACHED_SIDES = 1 << 16  # sides whose text is cached
 
 
 class Answer(NamedTuple):
-    """The bytes of a JSON answer, the tag that changes when they do, and whether they never will."""
+    """The bytes of a JSON answer, a tag that changes whenever they do, and whether they are final."""
 
     body: bytes
     tag: str
@@ -44,12 +44,12 @@ def tagged(body: bytes, final: bool = True) -> Answer:
 
 
 def encoded(answer: object) -> bytes:
-    """An answer in JSON, without spaces; ValueError for what JSON does not have: NaN, half a character."""
+    """An answer in JSON, without spaces; ValueError for what JSON cannot express: NaN, half a character."""
     return json.dumps(answer, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 class NotFinalError(Exception):
-    """Carries an answer that a better one will replace, past the cache."""
+    """Carries an answer that a better one will replace past the cache."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -59,11 +59,11 @@ class Served:
     """One database as it is served: its name, its version, and its latest answers.
 
     The version changes when the database does; a final answer of one version never changes. `at_hand` says that all
-    values fit into memory, so that an answer, after the first few, waits for no disk.
+    values fit into memory, so that after the first few no answer has to wait for a disk.
     """
 
     def __init__(self, name: str, database: Database, answers: int = CACHED_ANSWERS) -> None:
-        self.name, self.answers = name, answers  # so many are kept
+        self.name, self.answers = name, answers  # how many answers are kept
         self.database = database
         info = database.info()
         try:
@@ -93,11 +93,11 @@ class Served:
         self._final = lru_cache(self.answers)(self._final_position)
 
     def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
-        """Put a question to the database."""
+        """Ask the database a question."""
         return Asked(question(self.database), DATABASE, self.database.error)
 
     def position(self, text: str) -> Answer:
-        """The value of a position and all moves of all rolls."""
+        """The value of a position, and all moves for all rolls."""
         try:
             return self._final(text)
         except NotFinalError as error:
@@ -110,13 +110,13 @@ class Served:
         return answer
 
     def board(self, text: str) -> Board:
-        """The board of a text; InvalidBoardError if it is none."""
+        """The board that a text describes; InvalidBoardError if it describes none."""
         if len(text) > BOARD_CHARACTERS:
             raise InvalidBoardError(f"a board has at most {BOARD_CHARACTERS} characters, not {len(text)}")
         return Board.parse(text, self.rules)
 
     def positions(self, texts: Sequence[str]) -> bytes:
-        """The answers for many boards; of a board that is not in the database everything is unknown, null."""
+        """The answers for many boards; for a board that is not in the database all values are null."""
         boards = []
         for number, text in enumerate(texts):
             try:
@@ -133,9 +133,9 @@ class Served:
         return b'{"positions":[%s]}' % b",".join(bodies)
 
     def move(self, text: str, roll: int, player: str, seed: int, language: str | None = None) -> Answer:
-        """The move that a player makes, and all legal ones, best first. The same seed draws the same lots.
+        """The move that a player makes, and all legal moves, best first. The same seed draws the same lots.
 
-        With a `language`, sentences say in what the best move differs from the player's, or from the second best.
+        With a `language`, sentences say how the best move differs from the player's, or from the second best.
         """
         board = self.board(text)
         if board.winner is not None:
@@ -144,7 +144,7 @@ class Served:
         options: list[Option] = asked.answer
         chosen = options[0]
         chooser = PLAYERS[player]
-        if not isinstance(chooser, OptimalPlayer):  # the best move is the first one
+        if not isinstance(chooser, OptimalPlayer):  # which would take the first option
             move = chooser.choose(board, roll, random.Random(f"{seed} {text} {roll}"))
             chosen = next(option for option in options if move_of(*option[:3]) == move)
         why = ""
@@ -178,7 +178,7 @@ class Served:
         return _source(asked.source != ESTIMATE, asked.source, asked.error)
 
     def _written(self, options: list[Option], asked: Asked) -> str:
-        """Moves in JSON, each with what it costs against the first, the best."""
+        """Moves in JSON, each with what it costs compared with the first, which is the best."""
         exact = asked.source != ESTIMATE
         return ",".join(
             f'{_head(option[0], option[1], option[2])},"win":{_win(option[5])},"loss":{_loss(option, options)},'
@@ -194,9 +194,9 @@ class Served:
 
 
 class ServedAdvisor(Served):
-    """A game without a database of all of it: endgames are exact once they are solved, the rest is estimated.
+    """A game without a complete database: endgames are exact once they are solved, the rest is estimated.
 
-    The advisor solves in the background: an estimate is final only where nothing will be solved.
+    The advisor solves in the background: an estimate is final only if nothing is going to be solved for it.
     """
 
     at_hand = False
@@ -213,7 +213,7 @@ class ServedAdvisor(Served):
         self._describe(advisor.rules, version, {**facts, "max_error": None, "boards": boards, "exact": False})
 
     def ask(self, board: Board, question: Callable[[Values], Any]) -> Asked:
-        """Put a question to who knows."""
+        """Ask the advisor, who finds out who knows the answer."""
         return self.advisor.ask(board, question)
 
 
@@ -239,11 +239,11 @@ def _loss(option: Option, options: list[Option]) -> str:
 
 
 def _win(value: float | None) -> str:
-    """A probability in JSON; null if it is unknown, or none at all: a damaged file may hold any number."""
+    """A probability in JSON; null if it is unknown or not a probability, since a damaged file may have any number."""
     return repr(value) if value is not None and 0 <= value <= 1 else "null"
 
 
 @lru_cache(CACHED_SIDES)
 def _side(mask: int) -> str:
-    """One side of a board as it is written."""
+    """One side of a board as text."""
     return ",".join(map(str, squares_of(mask))) or "b"

@@ -1,4 +1,4 @@
-"""The application: which address answers what, and which error has which status."""
+"""The application: what each address answers, and the status of each error."""
 
 import asyncio
 import json
@@ -30,7 +30,7 @@ from madn.why_words import LANGUAGES
 RATE = 5000  # positions a second for one client
 YEAR = "public, max-age=31536000, immutable"
 NOT_KEPT = "no-store"
-ASK_AGAIN = "no-cache"  # keep it, but ask whether it is still so
+ASK_AGAIN = "no-cache"  # keep it, but ask whether it is still valid
 SEED = re.compile("0|[1-9][0-9]{0,15}")
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -52,9 +52,9 @@ def make_app(
     hosts: frozenset[bytes] | None = None,
     on_offer: Mapping[str, tuple[Rules, Opening]] | None = None,
 ) -> Starlette:
-    """The application that serves these databases; the first is asked where a request names none.
+    """The application that serves these databases; the first one answers requests that name none.
 
-    With `hosts`, requests to other names are refused. Games that are `on_offer` are opened when somebody asks.
+    With `hosts`, requests to other names are refused. Games that are `on_offer` are opened when somebody asks for them.
     """
     limit = Rate(rate)
     games = Games(databases, on_offer)
@@ -63,7 +63,7 @@ def make_app(
     routes = [
         Route(f"/api/{name}", handler)
         for name, handler in {
-            "position": interface.position,  # first, because it is asked most
+            "position": interface.position,  # first, because it is asked most often
             "move": interface.move,
             "databases": fixed(tagged(encoded({"databases": [served.facts for served in databases]})), strict=True),
             "games": fixed(tagged(encoded({"games": games.listed})), strict=True),
@@ -85,12 +85,12 @@ def make_app(
         middleware=[Middleware(Guard, rate=limit, hosts=hosts)],
         exception_handlers={HTTPException: on_refusal, MadnError: on_refusal, Exception: on_fault},
     )
-    app.router.redirect_slashes = False  # an address is one of these, or none
+    app.router.redirect_slashes = False  # an address is exactly one of these or does not exist
     return app
 
 
 def fixed(answer: Answer, kind: str = "application/json", *, strict: bool = False) -> Handler:
-    """A handler that always gives the same answer, with `strict` only to a request without parameters."""
+    """A handler that always gives the same answer; with `strict`, only to requests without parameters."""
 
     async def handler(request: Request) -> Response:
         if strict:
@@ -101,7 +101,7 @@ def fixed(answer: Answer, kind: str = "application/json", *, strict: bool = Fals
 
 
 def answered(request: Request, answer: Answer, cache: str, kind: str = "application/json") -> Response:
-    """An answer that can be cached; only its tag if the client has it."""
+    """An answer that can be cached; only its tag if the client already has it."""
     headers = {"etag": answer.tag, "cache-control": cache}
     known = request.headers.get("if-none-match")
     if known is not None and (known.strip() == "*" or answer.tag in re.findall(r'"[^"]*"', known)):
@@ -123,7 +123,7 @@ class Interface:
         self.places = Places()
 
     async def game(self, request: Request) -> Response:
-        """What is known of a game."""
+        """What is known about a game."""
         served, _ = await self._database(request, parameters(request, "db"))
         return answered(request, tagged(encoded(served.facts)), ASK_AGAIN)
 
@@ -133,7 +133,7 @@ class Interface:
         return answered(request, served.layout, cache)
 
     async def position(self, request: Request) -> Response:
-        """The value of a position, and all moves of all rolls."""
+        """The value of a position, and all moves for all rolls."""
         given = parameters(request, "board", "db", "version", needed=("board",))
         served, cache = await self._database(request, given)
         answer = await self._asked(request, served, partial(served.position, given["board"]))
@@ -180,20 +180,20 @@ class Interface:
         if served is None and name in self.games:
             served = await self._computed(request, partial(self.games.__getitem__, name))
         if served is None:
-            raise HTTPException(404, f"there is no database {name[:40]!r} here; there is {', '.join(self.games)}")
+            raise HTTPException(404, f"there is no database {name[:40]!r}; the databases are {', '.join(self.games)}")
         if "version" not in given:
             return served, ASK_AGAIN
         if given["version"] != served.version:
-            raise HTTPException(404, f"the database {name} has version {served.version} now")
+            raise HTTPException(404, f"the database {name} now has version {served.version}")
         return served, YEAR
 
     async def _computed(self, request: Request, question: Callable[[], Result]) -> Result:
-        """Ask in a thread: other requests go on meanwhile."""
+        """Ask in a thread, so that other requests go on meanwhile."""
         with self.places.taking(client(request.scope)):
             return await run_in_threadpool(question)
 
     async def _asked(self, request: Request, served: Served, question: Callable[[], Result]) -> Result:
-        """Ask a database: in a thread where that may have to wait for a disk."""
+        """Ask a database, in a thread if that may have to wait for a disk."""
         try:
             return question() if served.at_hand else await self._computed(request, question)
         except MissingBlockError:
@@ -201,14 +201,14 @@ class Interface:
 
 
 def parameters(request: Request, *known: str, needed: Sequence[str] = ()) -> dict[str, str]:
-    """The parameters of a request; HTTPException if one is unknown, there twice, or missing."""
+    """The parameters of a request; HTTPException if one is unknown, given twice, or missing."""
     given: dict[str, str] = {}
     for name, value in request.query_params.multi_items():
         if name not in known:
-            choice = f"there is {', '.join(known)}" if known else "there is none here"
+            choice = f"use {', '.join(known)}" if known else "there are none here"
             raise HTTPException(400, f"there is no parameter {name[:40]!r}; {choice}")
         if name in given:
-            raise HTTPException(400, f"the parameter {name} is there twice")
+            raise HTTPException(400, f"the parameter {name} is given twice")
         given[name] = value
     for name in needed:
         if name not in given:
@@ -217,7 +217,7 @@ def parameters(request: Request, *known: str, needed: Sequence[str] = ()) -> dic
 
 
 async def body_of(request: Request) -> bytes:
-    """The body of a request, as far as it is JSON by its head, not too long, and not too slow."""
+    """The body of a request, refused unless its head says JSON, and if it is too long or too slow."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise HTTPException(415, "send the boards as application/json")
     body = bytearray()
@@ -244,28 +244,28 @@ def boards_of(body: bytes) -> list[str]:
         raise HTTPException(400, 'send {"boards": [...]}')
     boards = asked["boards"]
     if not isinstance(boards, list) or not boards or not all(isinstance(board, str) for board in boards):
-        raise HTTPException(400, "boards is a list of texts, at least one")
+        raise HTTPException(400, "boards must be a list of at least one text")
     if len(boards) > BOARDS:
-        raise HTTPException(413, f"{len(boards)} boards are too many for one request, {BOARDS} is the most")
+        raise HTTPException(413, f"{len(boards)} boards are too many for one request; the most is {BOARDS}")
     return boards
 
 
 async def on_refusal(request: Request, error: Exception) -> Response:
-    """A request that cannot be answered; it says why."""
+    """Say why a request cannot be answered."""
     if isinstance(error, HTTPException):
         status, message, headers = error.status_code, error.detail, error.headers
-    elif isinstance(error, OSError):  # a damaged database: what is wrong with it is for the one who keeps it
+    elif isinstance(error, OSError):  # a damaged database: the details are only for whoever runs the server
         return await on_fault(request, error)
     else:
         status, message, headers = 400, str(error), None
     if status == 404 and message == "Not Found":
         if "text/html" in request.headers.get("accept", ""):
             return Response(MISSING, 404, {"cache-control": NOT_KEPT}, TYPES["html"])
-        message = "there is nothing here; / is the page, /api says what can be asked"
+        message = "there is nothing here; the page is at /, and /api lists what can be asked"
     return unkept(encoded({"message": message}), status, headers)
 
 
 async def on_fault(_: Request, error: Exception) -> Response:
-    """A real fault. The log has the reason; the answer has no path and no line of the program in it."""
+    """Answer after a real fault: the log has the reason, but the answer reveals no paths and no program lines."""
     log.error("fault: %s", error, exc_info=None if isinstance(error, MadnError) else error)
     return unkept(encoded({"message": "the server has failed; its log says why"}), 500, SECURITY)

@@ -1,7 +1,7 @@
-"""Best moves in a form that a browser reads without the decoder of a policy: which piece moves, with every roll.
+"""Best moves in a form that a browser can read without the decoder for a policy: the piece to move for every roll.
 
-A block has a plane of bytes for each roll, with a byte for each position: how many of the mover's pieces stand on lower
-squares than the one that the best move moves. It is 0 for a piece from the box, a lost turn, and a game that is over.
+A block has a plane of bytes for each roll, with one byte for each position: how many of the mover's pieces stand on
+lower squares than the piece of the best move. It is 0 for a piece from the box, a lost turn, and a game that is over.
 """
 
 import hashlib
@@ -18,21 +18,21 @@ from madn.store import zstd
 from madn.store.blocks import HEADER, MAGIC
 from madn.store.records import frame_digest
 
-CODE = 64  # in the header of a block, where a database has the code of its encoding
+CODE = 64  # in the header of a block, in place of the code of an encoding
 LEVEL = 9  # of zstd; docs/web.md has the sizes
-POSITION_BYTES = 0.6  # that a position takes, at most, of those measured
+POSITION_BYTES = 0.6  # the most that a position took in any game measured
 
 
 @dataclass(frozen=True, slots=True)
 class MovesFile:
-    """What was written: the SHA-256 of the file, and of each block its first ID, count, offset, length and digest."""
+    """What was written: the SHA-256 of the file, and for each block its first ID, count, offset, length and digest."""
 
     sha256: str
     blocks: list[tuple[int, int, int, int, str]]
 
 
 def write_moves(database: Database, path: str | os.PathLike[str], done: Callable[[int], None]) -> MovesFile:
-    """Write the best moves of a database; `done` is told how many positions are."""
+    """Write the best moves of a database; `done` is called with the number of positions written so far."""
     digest = hashlib.sha256()
     blocks: list[tuple[int, int, int, int, str]] = []
     offset = positions = 0

@@ -1,6 +1,6 @@
 """One connection: how long a client may take, how much it may send, and who makes room when all connections are taken.
 
-A slow client holds its connection and nothing else: time limits end it, and it is the first to go when others come.
+A slow client takes up its connection and nothing else: time limits end it, and it is the first to go if others need it.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ CONNECTIONS = 1024
 HEAD_BYTES = 16 << 10
 KEEP_SECONDS = 30  # to send the next head, and to take an answer
 LEAVE_SECONDS = 2  # to read why a connection ends
-LEAVE_BYTES = 1 << 20  # that are read and dropped meanwhile
+LEAVE_BYTES = 1 << 20  # that are read and discarded meanwhile
 END_SECONDS = 2  # to finish when the server ends
 RESET = struct.pack("hh" if os.name == "nt" else "ii", 1, 0)
 REFUSALS = {
-    400: "this is not a request of HTTP/1.1",
+    400: "this is not an HTTP/1.1 request",
     411: "a body needs a content-length; chunks are not read",
     413: f"a request has at most {BODY_BYTES} bytes",
     431: f"the head of a request has at most {HEAD_BYTES} bytes",
@@ -35,9 +35,9 @@ REFUSALS = {
 
 
 class Requests(h11.Connection):
-    """The requests of a connection. What is too long is refused by its head, before a body is read.
+    """The requests of a connection. A request that is too long is refused by its head, before its body is read.
 
-    `since` is when the last head was complete, or the connection made; `status` why no further one is read.
+    `since` is when the last head was complete, or when the connection was made; `status` says why no more are read.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Requests(h11.Connection):
         self.status = 400
 
     def next_event(self) -> Any:
-        """The next event, as h11 reads it; RemoteProtocolError also for a request that is not to be read."""
+        """The next event, as h11 reads it; RemoteProtocolError also for a request that must not be read."""
         before = len(self._receive_buffer)
         try:
             event = super().next_event()
@@ -56,7 +56,7 @@ class Requests(h11.Connection):
                 if before - len(self._receive_buffer) > HEAD_BYTES:
                     raise h11.RemoteProtocolError("head too long", 431)
                 for name, value in event.headers:
-                    if name == b"transfer-encoding":  # in chunks of one byte it would stop the server for long
+                    if name == b"transfer-encoding":  # chunks of one byte would block the server for a long time
                         raise h11.RemoteProtocolError("chunks", 411)
                     if name == b"content-length" and int(value) > BODY_BYTES:
                         raise h11.RemoteProtocolError("body too long", 413)
@@ -69,13 +69,13 @@ class Requests(h11.Connection):
 class Connection(H11Protocol):
     """A connection with limits.
 
-    uvicorn closes a connection that is silent after an answer, but would wait for ever for the rest of a head, and for
-    a client that does not take its answer.
+    uvicorn closes a connection that is silent after an answer, but would wait forever for the rest of a head, or for a
+    client that does not take its answer.
     """
 
     conn: Requests
     network: str
-    spare: int | None = None  # bytes that may still come; None: they are read
+    spare: int | None = None  # how many more bytes to discard; None while bytes are read
     sending: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -89,7 +89,7 @@ class Connection(H11Protocol):
             self._make_room()
 
     def _make_room(self) -> None:
-        """End a connection of whoever has most: the one whose last request is longest ago."""
+        """End a connection of the client that has the most: the one whose last request was longest ago."""
         connections = cast("set[Connection]", self.connections)
         held = Counter(connection.network for connection in connections)
         most = max(held.values())
@@ -102,7 +102,7 @@ class Connection(H11Protocol):
         last.drop()
 
     def drop(self) -> None:
-        """End the connection at once; the system forgets, too, what the client has not taken."""
+        """End the connection at once; the system also discards what the client has not taken."""
         with contextlib.suppress(OSError):  # the socket may be closed
             self.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
         self.transport.abort()
@@ -114,7 +114,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on. Only a complete head stops the clock."""
+        """Read on; only a complete head stops the clock."""
         if self.spare is None:
             self.conn.receive_data(data)
             self.handle_events()
@@ -124,17 +124,17 @@ class Connection(H11Protocol):
             self.drop()
 
     def timeout_keep_alive_handler(self) -> None:
-        """No head came in time."""
+        """Close the connection: no head came in time."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
 
     def pause_writing(self) -> None:
-        """The client has to take what was sent first: all of it, and in time."""
+        """Wait until the client has taken all that was sent; it has to do so in time."""
         super().pause_writing()
         self.sending = self.loop.call_later(KEEP_SECONDS, self.drop)
 
     def resume_writing(self) -> None:
-        """It has."""
+        """Go on: the client has taken it."""
         self._taken()
         super().resume_writing()
 
@@ -144,7 +144,7 @@ class Connection(H11Protocol):
             self.sending = None
 
     def send_400_response(self, msg: str) -> None:
-        """Say why nothing more is read. Closing at once would lose the answer if more is on its way."""
+        """Say why nothing more is read. Closing at once would lose this answer if more bytes are on their way."""
         if self.cycle is not None and not self.cycle.response_complete:
             self.drop()
             return
@@ -161,7 +161,7 @@ class Connection(H11Protocol):
         self.timeout_keep_alive_task = self.loop.call_later(LEAVE_SECONDS, self.drop)
 
     def shutdown(self) -> None:
-        """The server ends: finish the answer that is being sent, if the client takes it."""
+        """End with the server: finish the answer that is being sent, if the client takes it."""
         if self.cycle is None or self.cycle.response_complete:
             self.transport.close()
         else:

@@ -1,4 +1,4 @@
-"""The OpenAPI description of the interface, and the page that is made from it. The limits are here too."""
+"""The OpenAPI description of the interface, the page made from it, and the limits."""
 
 import html
 import json
@@ -25,8 +25,8 @@ BOARD: Schema = {
     "pattern": f"^{SIDE}/{SIDE}$",
     "maxLength": 40,
     "examples": ["0/0", "3,17/0"],
-    "description": "OWN/OTHER, the side to move first. Each side lists its pieces that are out of the box, ascending, "
-    "counted from its own A-square; a side with none out is b.",
+    "description": "OWN/OTHER: the side to move comes first. Each side lists the squares of its pieces that are out of "
+    "the box, ascending, counted from its own A-square; a side with none out is b.",
 }
 PROBABILITY: Schema = {
     "type": ["number", "null"],
@@ -42,7 +42,7 @@ NUMBER: Schema = {"type": "number", "minimum": 0}
 
 
 def record(optional: str = "", /, **fields: Schema) -> Schema:
-    """The schema of an object with exactly these fields, of which one may be `optional`."""
+    """The schema of an object with exactly these fields, one of which may be `optional`."""
     required = [name for name in fields if name != optional]
     return {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
 
@@ -64,12 +64,12 @@ SOURCES: dict[str, Schema] = {
         "type": "string",
         "enum": ["database", "solved", "estimate"],
         "description": "Where the numbers come from: a database, a part of the game that the server has solved, or the "
-        "estimator. An estimate with no-store is replaced by an exact answer in a few seconds.",
+        "estimator. An estimate sent with no-store is replaced by an exact answer within a few seconds.",
     },
     "error": {
         "type": ["number", "null"],
         "minimum": 0,
-        "description": "The largest error that an exact value can have; of estimates the root mean square error.",
+        "description": "The largest error that an exact value can have; for estimates, the root mean square error.",
     },
 }
 RULES = record(**{field.name: {"type": "boolean"} if field.type is bool else COUNT for field in fields(Rules)})
@@ -92,7 +92,7 @@ SCHEMAS: dict[str, Schema] = {
     ),
     "Roll": record(
         roll=ROLL,
-        win=PROBABILITY | {"description": "The winning probability with the best move."},
+        win=PROBABILITY | {"description": "The winning probability after the best move."},
         moves=MOVES,
     ),
     "Position": record(
@@ -108,7 +108,7 @@ SCHEMAS: dict[str, Schema] = {
         rolls={
             "type": ["array", "null"],
             "items": named("Roll"),
-            "description": "The six rolls; none in a finished game, null in a batch for a position that is not in "
+            "description": "The six rolls; empty in a finished game, null in a batch for a position that is not in "
             "the database.",
         },
     ),
@@ -125,8 +125,8 @@ SCHEMAS: dict[str, Schema] = {
         moves=MOVES,
         why=listed(
             TEXT,
-            description="If asked for: in what the best move differs from the player's (or the second best if that is "
-            "the player's), in one or two sentences.",
+            description="If asked for: how the best move differs from the player's (or from the second best if the "
+            "player's is the best), in one or two sentences.",
         ),
     ),
     "Database": record(
@@ -143,7 +143,7 @@ SCHEMAS: dict[str, Schema] = {
             "description": "Named boards: the start, the best and the worst open position.",
         },
         exact={"type": "boolean", "description": "Whether every answer is exact: no estimates before the endgame."},
-        opening=BOARD | {"description": "The board that a visitor of the page sees first."},
+        opening=BOARD | {"description": "The board that a visitor to the page sees first."},
         players=listed(TEXT, description="Who can play this game."),
     ),
     "Game": record(
@@ -156,16 +156,16 @@ SCHEMAS: dict[str, Schema] = {
 
 ERRORS = {
     400: "Not a position, not a roll, or an unknown parameter. The message says what is wrong.",
-    404: "Not in this database, or no such database.",
+    404: "The position is not in this database, or there is no such database.",
     408: f"The body did not arrive within {BODY_SECONDS} seconds.",
     411: "A body without Content-Length.",
     413: f"More than {BODY_BYTES} bytes or more than {BOARDS} boards.",
     415: "The body is not application/json.",
-    421: "The server does not answer to this host name.",
+    421: "The server does not answer requests to this host name.",
     429: "Too many positions per second from this address; Retry-After says when to try again.",
     431: "The head is longer than 16 KiB.",
     500: "An error of the server, such as a damaged database.",
-    503: "Too many requests in progress, of all clients or of this address; Retry-After says when to try again.",
+    503: "Too many requests in progress, overall or from this address; Retry-After says when to try again.",
 }
 
 
@@ -175,25 +175,25 @@ def parameter(name: str, description: str, schema: Schema, required: bool = Fals
 
 
 def content(schema: Schema) -> Schema:
-    """A body of JSON."""
+    """A JSON body."""
     return {"application/json": {"schema": schema}}
 
 
 SUMMARIES = {
-    "position": "The winning probability of a position, and all moves of all six rolls, best first",
-    "positions": f"As /api/position for up to {BOARDS} boards",
+    "position": "The winning probability of a position, and all moves for all six rolls, best first",
+    "positions": f"As /api/position, for up to {BOARDS} boards",
     "move": "The move that a player makes with a roll, and all legal moves, best first",
     "players": "Who can choose moves",
     "databases": "What is open from the beginning",
-    "games": "Which games can be asked; those that are not open yet are opened at the first question",
-    "game": "What is known of one game",
+    "games": "Which games can be asked about; those that are not open yet are opened at the first question",
+    "game": "What is known about one game",
     "layout": "Where the squares of each side are drawn, as [column, row]",
     "health": "Whether the server answers",
 }
 
 
 def operation(name: str, answer: Schema, *parameters: Schema, body: Schema | None = None) -> dict[str, Schema]:
-    """A request to `/api/NAME`, with a POST if it has a body: what it answers and which errors it can have."""
+    """A request to `/api/NAME`, a POST if it has a body: its answer and the errors it can have."""
     kept = {"ETag": {"schema": TEXT}, "Cache-Control": {"schema": TEXT}}
     responses = {"200": {"description": "The answer.", "headers": kept, "content": content(answer)}}
     more = [*([404] if parameters else []), *([408, 415] if body else [])]
@@ -208,21 +208,21 @@ def operation(name: str, answer: Schema, *parameters: Schema, body: Schema | Non
 
 
 def openapi(databases: Sequence[Served], games: Iterable[str] = ()) -> Schema:
-    """The description, with the names of the databases that are served, and of all games that can be asked."""
+    """The description, with the names of the databases that are served and of all games that can be asked about."""
     first = databases[0]
     names = list(dict.fromkeys([*(served.name for served in databases), *games]))
     db = parameter("db", f"The database; {first.name} by default.", {"enum": names})
     version = parameter(
         "version",
-        "The version that /api/databases or /api/game gives. With it an answer never changes and may be cached "
-        "forever.",
+        "The version given by /api/databases or /api/game. An answer to a request with it never changes and may be "
+        "cached forever.",
         {"enum": [served.version for served in databases]} if len(names) == len(databases) else TEXT,
     )
     board = parameter("board", "The position.", BOARD, required=True)
     roll = parameter("roll", "The roll.", ROLL, required=True)
     player = parameter("player", "Who chooses; optimal by default.", {"enum": list(PLAYERS)})
     seed = parameter(
-        "seed", "For players that draw lots: the same seed, the same move.", COUNT | {"maximum": MOST_SEED}
+        "seed", "For players that draw lots: the same seed gives the same move.", COUNT | {"maximum": MOST_SEED}
     )
     why = parameter("why", "The language in which to say what differs between moves.", {"enum": list(LANGUAGES)})
     health = record(status={"type": "string", "const": "ok"}, version=TEXT, databases=COUNT)
@@ -293,8 +293,8 @@ def documentation(databases: Sequence[Served], games: Iterable[str] = ()) -> str
 <main class="document">
 <p><a href="/">The board</a> · <a href="/rules.html">The rules</a></p>
 <h1>The HTTP interface</h1>
-<p>Programs can ask this server what the page asks. Every answer is JSON; unknown values are <code>null</code>. The
-same description for programs is <a href="/api/openapi.json">openapi.json</a>. The default database is
+<p>Programs can ask this server everything that the page asks. Every answer is JSON; unknown values are
+<code>null</code>. For programs, <a href="/api/openapi.json">openapi.json</a> says the same. The default database is
 <code>{html.escape(served.name)}</code>, version <code>{served.version}</code>. An answer to a request with this version
 never changes and may be cached forever. Answers to <code>GET</code> have an <code>ETag</code>, except
 <code>/api/health</code>.</p>
@@ -317,7 +317,7 @@ def _table(heads: tuple[str, str], rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _fields(schema: Schema) -> list[tuple[str, str]]:
-    """The fields of a schema and what each is."""
+    """The fields of a schema and what each one is."""
     if "$ref" in schema:
         schema = SCHEMAS[schema["$ref"].rpartition("/")[2]]
     return [(f"<code>{name}</code>", _kind(field)) for name, field in schema["properties"].items()]

@@ -1,8 +1,8 @@
-"""The page as static files: `madn export-web`. They need no server of ours, only one that sends files.
+"""The page as static files: `madn export-web`. They do not need madn's server, only one that sends files.
 
 Everything is in one directory: the files of the page (`static`), those that answer in place of a server (`local`, whose
-`api.js` takes the place of the page's), the models of the estimator, `games.json` with what can be asked, and of each
-database the frames and an index that a browser can read; best moves are written anew. `SHA256SUMS` lists all of it.
+`api.js` replaces the page's), the models of the estimator, `games.json` with what can be asked, and for each database
+its frames and an index that a browser can read; best moves are written in another form. `SHA256SUMS` lists all files.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ from madn.web.games import OFFERED, name_of
 from madn.web.opening import opening
 
 GAMES = "games.json"
-KIND = "madn web page"  # what games.json says it is
+KIND = "madn web page"  # as games.json says
 PAGE = 1024  # rows of an index that are read at a time
 ROWS = np.dtype(
     [
@@ -53,7 +53,7 @@ ROWS = np.dtype(
         ("digest", "V16"),
     ]
 )
-# What the first view of the page asks a server, and what it needs instead: a browser loads it at once.
+# What a browser loads at once for the first view of the page: with a server, and instead of that without one.
 FIRST = (
     b'<link rel="preload" href="api/games" as="fetch" crossorigin>',
     b'<link rel="preload" href="games.json" as="fetch" crossorigin>\n<link rel="modulepreload" href="rules.js">',
@@ -78,21 +78,21 @@ def export_page(
     at: str | None = None,
     progress: Progress = lambda fraction, text: None,
 ) -> ExportedPage:
-    """Write the page into a directory, which takes the place of an earlier export in one step.
+    """Write the page into a directory, which replaces an earlier export in one step.
 
-    The games of the standard board that have an estimator are offered, and those of the `databases`, which are copied.
-    With `at`, an address, the frames of the one database stay where they are: there. Those of best moves cannot, since
-    a browser gets them in another form.
+    The page offers the games on the standard board that have an estimator, and those of the `databases`, which are
+    copied. With `at`, an address, the frames of the one database stay at that address instead. Those of best moves
+    cannot, since a browser needs them in another form.
     """
     if at is not None and (len(databases) != 1 or not re.fullmatch(r"https?://[^\s\"'<>\\]+", at)):
-        raise InvalidNumberError(f"at: an address like https://example.org/two/ for one database, not {at!r}")
+        raise InvalidNumberError(f"at must be an address like https://example.org/two/ for one database, not {at!r}")
     with ExitStack() as stack:
         opened = {name: stack.enter_context(db) for name, db in _opened(databases).items()}
         files = _page_files()
         files |= {file_name(pieces): (DATA / file_name(pieces)).read_bytes() for pieces in _models()}
         policies = {name: database for name, database in opened.items() if isinstance(database, BestMoveDatabase)}
         if policies and at is not None:
-            raise InvalidNumberError("at: best moves are written anew for the page, so they cannot stay elsewhere")
+            raise InvalidNumberError("at: best moves are rewritten for the page, so they cannot stay elsewhere")
         copies: dict[str, tuple[Path, str]] = {}
         for name, database in opened.items():
             if name not in policies:
@@ -156,7 +156,7 @@ def check_replaceable(target: Path) -> None:
 
 
 def _opened(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Database]:
-    """The databases by a name that can stand in an address."""
+    """The databases, by names that can be part of an address."""
     opened: dict[str, Database] = {}
     try:
         for path in paths:
@@ -174,7 +174,7 @@ def _opened(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Database]:
 
 
 def _page_files() -> dict[str, bytes]:
-    """The files of the page, with those that answer in place of a server; they may lie anywhere on a host."""
+    """The files of the page and those that answer in place of a server; a host may have them in any directory."""
     web = resources.files("madn") / "web"
     files = {file.name: file.read_bytes() for folder in ("static", "local") for file in (web / folder).iterdir()}
     files["index.html"] = files["index.html"].replace(*FIRST)
@@ -182,12 +182,12 @@ def _page_files() -> dict[str, bytes]:
 
 
 def _relative(page: bytes) -> bytes:
-    """A page whose links do not begin at the root of its host."""
+    """The page with links that are relative instead of starting at the root of its host."""
     return re.sub(rb'(href|src)="/([^"]*)"', lambda link: b'%s="%s"' % (link[1], link[2] or b"./"), page)
 
 
 def _models() -> list[int]:
-    """The numbers of pieces that there is an estimator for, those offered first at the front."""
+    """The numbers of pieces that have an estimator, in the order in which they are offered."""
     return [pieces for pieces in OFFERED if estimates_of(Rules(pieces)) is not None]
 
 
@@ -225,9 +225,9 @@ def _game(rules: Rules, database: Database | None) -> dict[str, Any]:
     facts["opening"] = str(opening(rules))
     if database is not None:
         return {**facts, "database": f"{name_of(rules)}-index.json"}
-    if rules == Rules() and estimates is not None:  # so that the first view of the page does without the model
+    if rules == Rules() and estimates is not None:  # so that the first view of the page does not need the model
         with Advisor(rules, limit=0) as advisor:
-            advisor.databases = []  # the page has none of the user's
+            advisor.databases = []  # the page does not have the user's databases
             facts["first"] = json.loads(ServedAdvisor("", advisor, 1).position(str(opening(rules))).body)
     return facts
 
@@ -254,7 +254,7 @@ def _value_index(name: str, database: Database, at: str | None) -> dict[str, byt
 
 
 def _move_index(name: str, database: Database, file: str, moves: MovesFile) -> dict[str, bytes]:
-    """The same for best moves that were written anew."""
+    """The same for best moves that were rewritten for the page."""
     rows = np.zeros(len(moves.blocks), ROWS)
     first, count, offset, length, digest = zip(*moves.blocks, strict=True)
     rows["first"], rows["count"], rows["offset"], rows["length"] = first, count, offset, length

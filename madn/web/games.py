@@ -1,4 +1,4 @@
-"""Which games a server answers for: those that are open, and those on offer, which are opened when somebody asks."""
+"""The games that a server knows: those that are open, and those on offer, which are opened when somebody asks."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,22 +14,22 @@ from madn.web.answers import Served, ServedAdvisor
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six")
 OFFERED = (4, 3, 2)  # pieces
-OPEN = 4  # games on offer that are open at once: there are dozens of them, and each has its answers and solved parts
-ANSWERS = 512  # that are kept of each
+OPEN = 4  # games on offer that are open at once: there are dozens of them, each with its answers and solved parts
+ANSWERS = 512  # that are kept for each
 Opening = Callable[[], Served]
 
 
 class Games:
-    """The games of a server, by name. The first is meant where a request names none.
+    """The games of a server, by name. The first one is meant if a request names none.
 
-    A game `on_offer` has its rules and a function that opens it. `OPEN` of them are open at once: the one that was
-    asked longest ago makes room for another, and is closed when nobody asks it any more.
+    A game `on_offer` has its rules and a function that opens it. `OPEN` of them are open at once: the one asked longest
+    ago makes room for another, and is closed once nobody is asking it any more.
     """
 
     def __init__(self, served: Sequence[Served], on_offer: Mapping[str, tuple[Rules, Opening]] | None = None) -> None:
         self._served = {game.name: game for game in served}
         self._on_offer = {name: offer for name, offer in (on_offer or {}).items() if name not in self._served}
-        self._opened: dict[str, Served] = {}  # of those on offer; the one that was asked last at the end
+        self._opened: dict[str, Served] = {}  # of those on offer; the one asked most recently comes last
         self._lock = threading.Lock()
         self._opening = threading.Lock()
 
@@ -48,7 +48,7 @@ class Games:
         return [{"name": name, "rules": asdict(rules[name])} for name in self]
 
     def find(self, name: str) -> Served | None:
-        """A game that can be asked without opening it; None if there is none of this name."""
+        """A game that can be asked without opening it; None if no open game has this name."""
         if name in self._served:
             return self._served[name]
         with self._lock:
@@ -57,7 +57,7 @@ class Games:
             return self._opened.get(name)
 
     def __getitem__(self, name: str) -> Served:
-        """A game, which is opened if it was only on offer; KeyError if there is none of this name."""
+        """A game, which is opened if it was only on offer; KeyError if no game has this name."""
         with self._opening:
             game = self.find(name)
             if game is None:
@@ -77,7 +77,7 @@ def name_of(rules: Rules) -> str:
 
 
 def on_offer() -> dict[str, tuple[Rules, Opening]]:
-    """The games of the standard board that have an estimator, with all house rules."""
+    """The games on the standard board that have an estimator, with all combinations of house rules."""
 
     def opened(rules: Rules) -> Served:
         advisor = Advisor(rules, wait=False)

@@ -1,4 +1,4 @@
-"""What stands before every request: headers for browsers, limits on rate and number, and one shape for errors."""
+"""What every request passes first: headers for browsers, limits on rate and number, and one shape for errors."""
 
 import ipaddress
 import re
@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from madn.ranges import checked_int
 
-PLACES = 256  # questions that are being answered by threads, or wait for one
+PLACES = 256  # questions that threads are answering, or that wait for a thread
 PLACES_OF_ONE = 64  # of them from one client
 MOST_RATE = 10**9
 CLIENTS = 4096  # addresses whose rate is remembered
@@ -23,7 +23,7 @@ BUSY_SECONDS = 1  # when to come back
 HEALTH = "/api/health"
 HOST = re.compile(rb"(\[[0-9a-f:.]*\]|[^:]*?)\.?(:[0-9]*)?")  # a name or address, and a port
 
-# The page needs its own modules, its own style sheet and its own answers, and nothing else.
+# The page needs only its own modules, its own style sheet and its own answers.
 SECURITY = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
@@ -32,7 +32,7 @@ SECURITY = {
     "cross-origin-resource-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
-# What only a page can make use of.
+# Headers that only matter for a page.
 PAGE_SECURITY = {
     "cross-origin-opener-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
@@ -47,15 +47,15 @@ HTML = (b"content-type", b"text/html; charset=utf-8")
 
 
 class Rate:
-    """How many positions each client may still ask: `rate` come back every second, up to `rate` in stock."""
+    """How many positions each client may still ask for: every second adds `rate` to its stock, which holds `rate`."""
 
     def __init__(self, rate: int) -> None:
         self.rate = checked_int("rate", rate, 1, MOST_RATE)
         self.exceeded = f"more than {rate} positions a second; try again in a moment"
-        self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it was that
+        self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address: stock, and when it had that
 
     def allows(self, client: str, count: int = 1) -> bool:
-        """Whether the client may ask this many positions now; if so they are taken from its stock."""
+        """Whether the client may ask for this many positions now; if so, they are taken from its stock."""
         now = time.monotonic()
         stock, before = self._clients.pop(client, (float(self.rate), now))
         stock = min(float(self.rate), stock + (now - before) * self.rate)
@@ -67,9 +67,9 @@ class Rate:
 
 
 class Places:
-    """How many questions may be with the threads at once, of all clients and of one.
+    """How many questions threads may have at once, from all clients and from one.
 
-    A place is held while an answer is computed, never while a client sends or is sent to.
+    A place is taken while an answer is computed, never while a client is sending or receiving.
     """
 
     def __init__(self, most: int = PLACES, most_of_one: int = PLACES_OF_ONE) -> None:
@@ -79,7 +79,7 @@ class Places:
 
     @contextmanager
     def taking(self, client: str) -> Iterator[None]:
-        """Hold a place; 503 if there is none."""
+        """Take a place; 503 if there is none."""
         if self.taken.total() >= self.most or self.taken[client] >= self.most_of_one:
             raise HTTPException(503, "the server is busy; try again in a moment", {"retry-after": str(BUSY_SECONDS)})
         self.taken[client] += 1
@@ -92,7 +92,7 @@ class Places:
 
 
 class Guard:
-    """The outermost layer of the application. `hosts` are the names it answers to; None: to any."""
+    """The outermost layer of the application. `hosts` are the names it answers to, or None for any."""
 
     def __init__(self, app: ASGIApp, rate: Rate, hosts: frozenset[bytes] | None = None) -> None:
         self.app = app
@@ -100,7 +100,7 @@ class Guard:
         self.hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or say why not."""
+        """Answer a request, or refuse it and say why."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -119,7 +119,7 @@ class Guard:
             await self.app(scope, receive, guarded)
 
     def _is_named(self, scope: Scope) -> bool:
-        """Whether a request is to one of the names; one without a name, of HTTP/1.0, is not from a browser."""
+        """Whether a request uses one of the names; without a name it is HTTP/1.0 and not from a browser."""
         for name, value in scope["headers"]:
             if name == b"host":
                 found = HOST.fullmatch(value.lower())
@@ -128,14 +128,14 @@ class Guard:
 
 
 def client(scope: MutableMapping[str, Any]) -> str:
-    """Whom a request comes from."""
+    """Who a request comes from."""
     found = scope.get("client")
     return network(found[0]) if found else ""
 
 
 @lru_cache(CLIENTS)
 def network(address: str) -> str:
-    """Who is behind an address: the address, or the /64 of one of IPv6, since everyone has that many; else nobody."""
+    """Who is behind an address: the IPv4 address, or the /64 of an IPv6 one, all of which one user has; else nobody."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a visitor of the page sees first: a position in which every roll leaves a choice."""
+"""What a visitor to the page sees first: a position in which every roll leaves a choice."""
 
 from madn.board import Board
 from madn.rules import Rules
@@ -7,7 +7,7 @@ POSITIONS = {2: "12,29/13,35", 3: "4,16,31/0,15,28", 4: "5,17,33,41/0,16,29"}  #
 
 
 def opening(rules: Rules) -> Board:
-    """The first position of a game; on another board, or with other numbers of pieces, the one it starts with."""
+    """The position shown first for a game; for other boards or numbers of pieces, the start position."""
     if rules.squares != Rules().squares or rules.pieces not in POSITIONS:
         return Board.start(rules)
     return Board.parse(POSITIONS[rules.pieces], rules)

@@ -1,4 +1,4 @@
-"""Running the application: one process, one socket, a clean end."""
+"""Running the application: one process, one socket, a clean shutdown."""
 
 import ipaddress
 import signal
@@ -14,14 +14,14 @@ from madn.errors import ResourceError
 from madn.ranges import checked_int, shown
 from madn.web.connection import CONNECTIONS, END_SECONDS, KEEP_SECONDS, Connection
 
-BACKLOG = 1024  # connections that the system holds until they are accepted
+BACKLOG = 1024  # connections that the system queues until they are accepted
 ACCEPTED = 64  # of them at a time; two or three times as many wait for their `Connection`
-FILES = CONNECTIONS + 1024  # that are open at most, with those connections and the files of databases
-SENT_BYTES = 128 << 10  # that the system keeps for a client that does not take them: it would be up to 4 MiB for each
+FILES = CONNECTIONS + 1024  # the most that are open at once: those connections and the files of databases
+SENT_BYTES = 128 << 10  # that the system buffers for a client that does not take them; it would be up to 4 MiB each
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; ResourceError if the address cannot be had."""
+    """A listening socket; ResourceError if the address is not available."""
     port = checked_int("port", port, 0, 65535)
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
@@ -42,15 +42,15 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """What to type into a browser."""
+    """The address to type into a browser."""
     host, port = listening.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def host_names(listening: socket.socket, host: str, more: Sequence[str] = ()) -> frozenset[bytes] | None:
-    """The names that requests may be to; None for any, where more than this computer can ask and no name is given.
+    """The host names that requests may use; None for any, if other computers can ask too and no name is given.
 
-    A page of somebody else that finds this computer under its own name would be allowed to read the answers.
+    This prevents DNS rebinding: a foreign page whose own name resolves to this computer could read the answers.
     """
     address = listening.getsockname()[0]
     if not more and not ipaddress.ip_address(address).is_loopback:
@@ -60,13 +60,13 @@ def host_names(listening: socket.socket, host: str, more: Sequence[str] = ()) ->
 
 
 def configured(app: Starlette, proxies: Sequence[str] = ()) -> uvicorn.Config:
-    """How the application is served. An address is what the connection says; what a proxy says of it counts too."""
+    """How the application is served. A client's address is that of its connection, or what one of `proxies` says."""
     return uvicorn.Config(
         app,
         http=Connection,
         ws="none",
         lifespan="off",
-        log_level="error",  # a warning is a line that anybody can have written a thousand times
+        log_level="error",  # anybody could have a warning written to the log a thousand times
         access_log=False,
         server_header=False,
         proxy_headers=bool(proxies),
@@ -89,7 +89,7 @@ def allow_files() -> None:
 
 
 class Server(uvicorn.Server):
-    """A server whose backlog is not the number of connections that asyncio accepts at a time."""
+    """A server whose backlog differs from the number of connections that asyncio accepts at a time."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
@@ -99,7 +99,7 @@ class Server(uvicorn.Server):
 
 
 def serve(app: Starlette, listening: socket.socket, proxies: Sequence[str] = ()) -> None:
-    """Answer until a signal says to end; then finish what is under way, for a few seconds at most."""
+    """Answer until a signal says to end, then take at most a few seconds to finish what is under way."""
     server = Server(configured(app, proxies))
     allow_files()
     before = signal.signal(signal.SIGTERM, _end)  # uvicorn sends the signal again once it has ended

@@ -1,17 +1,17 @@
 # Can't Stop: the halves of a level and the partner of each; `_stage.pxi` includes this.
 #
-# A half is a component with a player to move: he has the squares x, the waiting player has y. Its partner is the same
-# component with the other player to move. Halves are listed by (role, split, structure), called a row, and by y.
+# A half is a component with a given player to move, who has the squares x; the waiting player has y. Its partner is the
+# same component with the other player to move. Halves are listed by (role, split, structure), called a row, then by y.
 
 from madn.ranges import check_ascending, check_range
 
 cdef enum:
-    LISTED = 1 << 24         # pairs of placements that are worth several threads
+    LISTED = 1 << 24         # pairs of placements that make several threads worthwhile
     MOST_HALVES = 0x7ffffffe
 
 cdef object PACKED, FAR
-PACKED = int("f" * COLUMNS, 16)  # the largest number of four bits a column
-FAR = 2 ** 60                    # places below do not overflow when they are added
+PACKED = int("f" * COLUMNS, 16)  # the largest number with four bits per column
+FAR = 2 ** 60                    # places below this do not overflow when they are added
 
 
 cdef inline uint64_t not_zero(uint64_t squares) noexcept nogil:
@@ -22,19 +22,19 @@ cdef inline uint64_t not_zero(uint64_t squares) noexcept nogil:
 cdef class Halves:
     """The tables of all components with the same open columns, and the halves of one level of them."""
     cdef Turns turns
-    cdef const uint64_t[::1] packed      # squares of a placement, four bits a column
+    cdef const uint64_t[::1] packed      # squares of a placement, four bits per column
     cdef const int32_t[::1] mirror       # the mirrored placement; empty if the open columns are not symmetric
-    cdef const int64_t[::1] total        # placements with this many steps begin here
+    cdef const int64_t[::1] total        # where the placements with this many steps begin
     cdef const int32_t[::1] placement    # of a structure
     cdef const int32_t[:, ::1] column    # [kind][placement]: which column of a supporting component
     cdef const int64_t[:, ::1] shift     # [split][kind]
-    cdef const int32_t[::1] row          # of a placement its structure, which is also its row; -1: see its mirror image
+    cdef const int32_t[::1] row          # a placement's structure, which is also its row; -1: see its mirror image
     cdef double[:, ::1] values           # [role][place]
-    cdef int64_t place, cells            # where this stage begins in a role, and how much a split has
+    cdef int64_t place, cells            # where this stage begins in a role, and how many values each split has
     cdef int roles, splits, threshold, threads
     cdef double scale
-    # one level
-    cdef int64_t[::1] start              # of each row
+    # of one level
+    cdef int64_t[::1] start              # where each row begins
     cdef int32_t[::1] waiting, partner
 
     def __cinit__(self, Turns turns not None, const uint64_t[::1] packed not None, const int32_t[::1] mirror not None,
@@ -51,7 +51,7 @@ cdef class Halves:
         self.roles, self.splits = <int>values.shape[0], <int>shift.shape[0]
 
     cdef int check_tables(self) except -1:
-        """Raise ValueError if a number in the tables would lead out of another one."""
+        """Raise ValueError if a number in one table would lead outside another table."""
         cdef int64_t placements = self.packed.shape[0], kinds = self.column.shape[0], size = self.values.shape[1]
         cdef int64_t structures = self.turns.count
         check_shape("placement", self.placement, (structures,))
@@ -103,7 +103,7 @@ cdef class Halves:
     cdef int32_t find(self, int64_t role, int64_t split, int64_t x, int64_t y) noexcept nogil:
         """The number of a half, -1 if there is none."""
         cdef int64_t low, high, end, middle
-        if self.mirror.shape[0] and self.mirror[x] <= x:     # of mirror images the one with the smaller x, then y
+        if self.mirror.shape[0] and self.mirror[x] <= x:     # of two mirror images, that with the smaller x, then y
             y = self.mirror[y] if self.mirror[x] < x else min(y, <int64_t>self.mirror[y])
             x = self.mirror[x]
         low = (role * self.splits + split) * self.placement.shape[0] + self.row[x]
@@ -127,7 +127,7 @@ cdef class Halves:
         return missing
 
     cdef int64_t list_level(self, int level) except -1:
-        """List the halves of a level; return how many they are."""
+        """List the halves of a level; return how many there are."""
         cdef int64_t rows = self.roles * self.splits * self.placement.shape[0], r, missing = 0
         cdef int64_t[::1] count = np.zeros(rows + 1, np.int64)
         cdef int threads = self.threads if rows * self.packed.shape[0] > LISTED else 1

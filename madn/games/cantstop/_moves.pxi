@@ -1,4 +1,4 @@
-# Can't Stop: where the rolls of a turn lead, written as programs; `_turns.pyx` includes this.
+# Can't Stop: where the rolls of a turn lead, encoded as programs; `_turns.pyx` includes this.
 
 cdef enum:
     MARKERS = 3
@@ -14,7 +14,7 @@ cdef enum:
 
 cdef struct BoardTable:               # the same for all structures
     int columns, rolls, sets
-    int weight[ROLLS]            # of the rolls that are alike
+    int weight[ROLLS]            # how many rolls are alike
     int pairs[ROLLS]
     int pair[ROLLS][3][2]
     int mask[SETS]               # the sets of columns, larger ones first
@@ -23,12 +23,12 @@ cdef struct BoardTable:               # the same for all structures
     int bonus[SETS]
     int64_t* radix               # [mask of columns that get closed][column]
     int64_t* row_first           # [mask]: where its part of `rows` begins
-    int64_t* block               # [mask]: (where the row 0 of split 0 lies, cells of a row, kind)
+    int64_t* block               # [mask]: (where row 0 of split 0 is stored, cells of a row, kind)
     const int32_t* rows          # 2 * row + (1 if mirrored)
     int64_t row_count
 
 
-cdef struct RollGroup:           # rolls that leave the same moves
+cdef struct RollGroup:           # rolls that allow the same moves
     int rolls, count
     uint16_t option[OPTIONS]     # the states they lead to, ascending, then 0
 
@@ -98,9 +98,9 @@ cdef int moves(const BoardTable* b, const int8_t* left, const int64_t* base, con
 
 cdef int64_t write_program(const BoardTable* b, const int8_t* left, const int64_t* base, const int8_t* steps, int mask,
                            int used, int64_t state, RollGroup* group, uint16_t* out) noexcept nogil:
-    """Write the program of a state; return its length, -1 if a move does not lead to a smaller number.
+    """Write the program of a state; return its length, or -1 if a move does not lead to a smaller number.
 
-    Rolls that leave the same moves are counted together.
+    Rolls that allow the same moves are counted together.
     """
     cdef int roll, count, k, size, groups = 0, lost = 0
     cdef int64_t at, begin

@@ -1,17 +1,17 @@
 # Can't Stop: Newton's method for all components of a level; `_stage.pyx` and `_stage_avx2.pyx` compile this text
 # for two instruction sets.
 #
-# The turn of a half (see `_halves.pxi`) depends on the mover's squares x alone (a structure of `Turns`), but for what
+# The turn of a half (see `_halves.pxi`) depends only on the mover's squares x (a structure of `Turns`), except for what
 # stopping is worth and where it is forbidden, so halves with the same x and different y are the lanes of one pass.
-# If a turn is lost the player's chance is `fail`, one minus the value of the partner. The pass gives the value of the
-# half and its slope, that is, the piece of its piecewise linear function of `fail` that is active. The two pieces of
-# a component are two linear equations for its two anchors. Functions are convex and slopes positive, so a piece that
-# changes changes the slope: when both slopes are what they were, the pieces are, and the work on the component ends.
-# Where two pieces meet in the solution itself, rounding may choose one and the other in turn: then the slope is that of
-# the iteration before last, and the value is the estimate it was computed from but for rounding. Either piece will do.
+# If a turn is lost, the player's chance is `fail`, one minus the value of the partner. The pass gives the value of the
+# half and its slope, that is, the active piece of its piecewise linear function of `fail`. The two pieces of a
+# component are two linear equations for its two anchors. The functions are convex with positive slopes, so a different
+# piece has a different slope: when both slopes are unchanged, so are the pieces, and the component is done.
+# If two pieces meet at the solution itself, rounding may choose them alternately. Then the slope is that of the
+# iteration before last, and the value equals, up to rounding, the estimate it was computed from. Either piece will do.
 #
-# No half reads what another one of the same step writes, and lanes never mix: the bits depend neither on the number of
-# threads nor on the number of lanes.
+# No half reads what another half writes in the same step, and lanes never mix, so the bits depend neither on the number
+# of threads nor on the number of lanes.
 
 import numpy as np
 
@@ -36,10 +36,10 @@ include "_halves.pxi"
 cdef enum:
     LANES = 8
     TAKEN = COLUMNS * 16
-    SHARED = 1 << 18                     # roll positions that are worth several threads
-    PIECE = 1 << 25                      # roll positions between two looks for signals: a fraction of a second
+    SHARED = 1 << 18                     # roll positions that make several threads worthwhile
+    PIECE = 1 << 25                      # roll positions between two checks for signals: a fraction of a second
 
-cdef double TIE = 1e-14      # what rounding can do to a value; pieces that meet differ by no more
+cdef double TIE = 1e-14      # the most that rounding changes a value; pieces that meet differ by no more than this
 
 
 cdef class Stage(Halves):
@@ -52,7 +52,7 @@ cdef class Stage(Halves):
         self.scratch = np.empty((self.threads, 3 * LANES * self.turns.largest + LANES * self.column.shape[0]))
 
     cdef int64_t open_level(self, int level) except -1:
-        """List the halves of a level, with an even chance for everybody; return how many they are."""
+        """List the halves of a level, starting with even chances; return how many there are."""
         cdef int64_t size = self.list_level(level)
         self.fail, self.slope, self.before = np.full(size, 0.5), np.full(size, -1.0), np.full(size, -1.0)
         self.intercept, self.value = np.empty(size), np.full(size, 0.5)
@@ -61,7 +61,7 @@ cdef class Stage(Halves):
 
     cdef void run_lanes(self, int64_t r, const int64_t* half, int lanes, int width, double tolerance,
                         double* scratch) noexcept nogil:
-        """One pass over the turn of a row for up to `width` (8 or 1) halves."""
+        """Make one pass over the turn of a row for up to `width` (8 or 1) halves."""
         cdef int64_t structures = self.placement.shape[0], kinds = self.column.shape[0], k = r % structures, h
         cdef int64_t role = r // structures // self.splits, split = r // structures % self.splits
         cdef int64_t first = self.turns.begin[k], states = self.turns.begin[k + 1] - first, last = width * (states - 1)
@@ -105,7 +105,7 @@ cdef class Stage(Halves):
             self.intercept[h] = value[last + i] - slope[last + i] * fail[i]
 
     cdef int64_t run_row(self, int64_t r, int width, double tolerance, double* scratch) noexcept nogil:
-        """One pass for the halves of a row that are active; return the number of them."""
+        """Make one pass for the active halves of a row; return how many there are."""
         cdef int64_t half[LANES]
         cdef int64_t h, done = 0
         cdef int lanes = 0
@@ -120,7 +120,7 @@ cdef class Stage(Halves):
         return done
 
     cdef void update(self, int64_t h, bint newton) noexcept nogil:
-        """The next estimate of the two anchors of a component, as far as it concerns this half."""
+        """Compute the next estimate of the two anchors of a component, as far as it concerns this half."""
         cdef int64_t p = self.partner[h]
         cdef double a = self.slope[h], b = self.intercept[h], c = self.slope[p], d = self.intercept[p], whole
         if newton:                       # value = a (1 - partner) + b, partner = c (1 - value) + d
@@ -133,7 +133,7 @@ cdef class Stage(Halves):
         self.active[h] = not (self.same[h] and self.same[p])
 
     cdef void keep(self, int64_t r) noexcept nogil:
-        """Put the values of a row where other components find them."""
+        """Store the values of a row where other components look them up."""
         cdef int64_t structures = self.placement.shape[0], columns = self.packed.shape[0]
         cdef int64_t x = self.placement[r % structures], k = r // structures, h, y, place
         cdef double* values = &self.values[k // self.splits, 0]
@@ -155,14 +155,14 @@ cdef class Stage(Halves):
         return left
 
     cdef object pieces(self):
-        """The roll positions of the level, and where pieces end: rows with about PIECE of them (or a single row)."""
+        """The roll positions of the level, and where pieces end: rows with about PIECE of these (or a single row)."""
         work = np.cumsum(np.diff(self.start) * np.tile(np.diff(self.turns.begin), self.roles * self.splits))
         whole = int(work[len(work) - 1])
         cuts = np.searchsorted(work, np.arange(PIECE, whole + PIECE, PIECE)) + 1
         return whole, np.unique(np.minimum(cuts, len(work)))
 
     cdef int64_t run_piece(self, int64_t low, int64_t high, int threads, int width, double tolerance) noexcept nogil:
-        """One pass for the active halves of some rows; return the roll positions of it."""
+        """Make one pass for the active halves of some rows; return how many roll positions it took."""
         cdef int64_t structures = self.placement.shape[0], passes = 0, r, states
         for r in prange(low, high, num_threads=threads, schedule="dynamic"):
             states = self.turns.begin[r % structures + 1] - self.turns.begin[r % structures]
@@ -170,10 +170,11 @@ cdef class Stage(Halves):
         return passes
 
     def solve_level(self, int level, int lanes, double tolerance, int limit):
-        """Solve the components of a level; return what there is to know about each half.
+        """Solve the components of a level; return the results for each half.
 
         `lanes` is 8 or 1. A negative tolerance asks for Newton's method, any other for plain iteration until no value
-        changes by more. The answer: values, partners, iterations of the halves; passes over roll positions.
+        changes by more than that. Returns the values, partners and iterations of the halves, and the passes over roll
+        positions.
         """
         if lanes not in (1, LANES):
             raise ValueError(f"lanes must be 1 or {LANES}, not {lanes}")

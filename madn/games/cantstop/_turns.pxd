@@ -6,9 +6,9 @@ cdef enum:
 
 
 cdef class Turns:
-    """The turns of one player on one set of open columns, for each of his squares: states and their programs."""
-    cdef int64_t[::1] begin              # of structure k the states begin[k] .. begin[k + 1]
-    cdef int64_t[::1] first              # the three of a state that stopping needs: see lanes.h
+    """The turns of one player on one set of open columns, for each structure: states and their programs."""
+    cdef int64_t[::1] begin              # structure k has the states begin[k] to begin[k + 1] - 1
+    cdef int64_t[::1] first              # this and the next two are what stopping in a state needs: see lanes.h
     cdef uint16_t[::1] kind
     cdef uint8_t[:, ::1] spot
     cdef int16_t[::1] score

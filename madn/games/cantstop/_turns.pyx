@@ -1,8 +1,9 @@
 """Can't Stop: the states of a turn and where each roll leads, for every placement of one player's squares.
 
-A structure is what is left to the top of each column (0: closed). Its states are the placements of at most three
-markers: columns, and the steps that are still left above each marker. Placements of three markers come first, then two,
-one and the anchor; among the same columns by the steps left. So every move leads to a smaller number.
+A structure is the steps left to the top of each column (0 if it is closed). Its states are the placements of at most
+three markers: the columns, and the steps still left above each marker. Placements of three markers come first, then
+two, one and the anchor; those in the same columns are ordered by the steps left. So every move leads to a smaller
+number.
 """
 
 import numpy as np
@@ -53,7 +54,7 @@ cdef bint describe(const BoardTable* b, const int8_t* left, const int8_t* steps,
 cdef int64_t build(const BoardTable* b, const int8_t* left, int64_t* first, uint16_t* kind, uint8_t* spot,
                    int16_t* score, int64_t states, uint16_t* scratch, RollGroup* group, int64_t* base,
                    uint16_t** program) noexcept nogil:
-    """Build one structure; return the length of its program, NO_MEMORY, or WRONG if the tables lead nowhere."""
+    """Build one structure; return the length of its program, NO_MEMORY, or WRONG if the tables do not fit."""
     cdef int s, c, mask, used
     cdef int8_t steps[COLUMNS]
     cdef int64_t state = 0, size, k, at = 0, rest, length
@@ -94,7 +95,7 @@ cdef int64_t build(const BoardTable* b, const int8_t* left, int64_t* first, uint
 
 
 cdef int fill(BoardTable* b, list rolls, sets, lengths, places, bonus) except -1:
-    """Copy what the rules say into a board."""
+    """Copy the rules into a board."""
     check_number("number of columns", len(lengths), 1, COLUMNS)
     check_number("number of rolls", len(rolls), 1, ROLLS)
     check_number("number of sets", len(sets), 1, SETS)
@@ -122,7 +123,7 @@ cdef int fill(BoardTable* b, list rolls, sets, lengths, places, bonus) except -1
 
 
 cdef class Turns:
-    """The turns of one player on one set of open columns, for each of his squares: states and their programs."""
+    """The turns of one player on one set of open columns, for each structure: states and their programs."""
 
     def __cinit__(self, const int8_t[:, ::1] left not None, const int64_t[::1] begin not None, list rolls not None,
                   sets, lengths, places, bonus, int64_t[:, ::1] radix not None, int64_t[::1] row_first not None,
@@ -168,7 +169,7 @@ cdef class Turns:
             raise ValueError(f"structure {list(self.length).index(WRONG)}: its states or moves do not fit the tables")
 
     cdef object reach(self, int64_t kinds):
-        """The smallest and the largest `first` of each kind; the smallest is the larger one if no state has it."""
+        """The smallest and the largest `first` of each kind; smallest > largest for a kind that no state has."""
         check_range("kinds", self.kind, 0, kinds - 1)
         low, high = np.full(kinds, np.iinfo(np.int64).max), np.full(kinds, np.iinfo(np.int64).min)
         np.minimum.at(low, self.kind, self.first)

@@ -1,4 +1,4 @@
-"""Answers for a position: what stopping, rolling and every way to play a roll are worth."""
+"""Answers for a position: the values of stopping, of rolling and of every way to play a roll."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Source(ABC):
 
     @abstractmethod
     def anchor(self, own: tuple[int, ...], other: tuple[int, ...], won: int, lost: int) -> float:
-        """The chance of the player to move, without markers, who has won `won` columns and the opponent `lost`.
+        """The chance of the player to move, without markers, after winning `won` columns and losing `lost` of them.
 
-        In a closed column it does not matter what the two players have there, but one has all of it.
+        For a closed column it does not matter what the two players have there, as long as one has its full length.
         """
 
     @property
     def first_player(self) -> float:
-        """The probability that the player who begins wins; in a solution with two roles, if he has role 0."""
+        """The probability that the player who begins wins; in a solution with two roles, that role 0 wins beginning."""
         start = (0,) * self.game.columns
         return self.anchor(start, start, 0, 0)
 
@@ -44,8 +44,8 @@ class MoveValue:
 class Answer:
     """The chances of the player to move.
 
-    `anchors`: before the turn, if it is his and if it is the opponent's. `stop` is None where stopping is forbidden,
-    and before the first roll; `win` is the better of `stop` and `roll`.
+    `anchors` are the chances before the turn, if it is the player's own and if it is the opponent's. `stop` is None
+    where stopping is forbidden and before the first roll; `win` is the better of `stop` and `roll`.
     """
 
     position: Position
@@ -55,7 +55,7 @@ class Answer:
 
     @property
     def win(self) -> float:
-        """The chance when the player does what is better."""
+        """The chance if the player takes the better action."""
         return self.roll if self.stop is None else max(self.stop, self.roll)
 
     @property
@@ -65,7 +65,7 @@ class Answer:
 
 
 class TurnAnswers:
-    """The turn of the player to move in one component, with everything it is worth."""
+    """The turn of the player to move in one component, with the values of all its states."""
 
     def __init__(self, source: Source, position: Position) -> None:
         game = checked_type("game of the source", getattr(source, "game", source), CantStop)
@@ -99,7 +99,7 @@ class TurnAnswers:
         return Answer(position, self.anchors, self.turn.stops[number], self.worth.roll[number])
 
     def moves(self, position: Position, roll: tuple[int, ...]) -> list[MoveValue]:
-        """Every legal way to play a roll, best first; empty if the turn is lost."""
+        """Every legal way to play a roll, best first; none if the turn is lost."""
         self.answer(position)
         found = [
             MoveValue(move, self.worth.best[self.turn.number[move.position.markers_left]])

@@ -1,4 +1,4 @@
-"""The state of a long solve in a file, so that a solve that was stopped can go on."""
+"""The state of a long solve in a file, from which a solve that was stopped can resume."""
 
 import hashlib
 import json
@@ -20,8 +20,8 @@ LONGEST = 1 << 24  # bytes of a line
 class Checkpoint:
     """A file with the counts so far, the values that go with them, and a digest of both; it is replaced in one step.
 
-    Two lines, the digest and JSON, and then the values. `task` is one line that says all that the result depends on;
-    the file of another task is refused.
+    It has two lines, the digest and JSON, followed by the values. `task` is one line with everything that the result
+    depends on; the file of another task is refused.
     """
 
     def __init__(self, path: str | os.PathLike[str], task: str, pause: float = PAUSE) -> None:
@@ -52,7 +52,7 @@ class Checkpoint:
         return state
 
     def _refused(self, reason: str) -> CorruptBlockError:
-        return CorruptBlockError(f"{self.path}: {reason}; to start anew remove this file")
+        return CorruptBlockError(f"{self.path}: {reason}; to start over, remove this file")
 
     def save(self, values: Array, state: dict[str, Any], now: bool = False) -> None:
         """Write the file, now or if `pause` seconds have passed since the last time."""

@@ -1,8 +1,8 @@
 """The first turn of a game that was solved before: what stopping is worth with every placement of the markers.
 
-That is all that is needed to say when to stop in the first turn, and to repeat the last step of the solution: the
-anchor of the start from the anchors around it. The package has it for (3,3) and (4,1) (made by `tools/first-turn`), so
-that a picture or a test does not solve the whole game again.
+Nothing more is needed to say when to stop in the first turn, and to repeat the last step of the solution: computing the
+anchor of the start from the anchors around it. The package has this data for (3,3) and (4,1) (made by
+`tools/first-turn`), so pictures and tests do not have to solve the whole game again.
 """
 
 import json
@@ -18,12 +18,12 @@ START = "-/-"
 
 
 def file_name(game: CantStop) -> str:
-    """The file of a game among the package's data."""
+    """The name of a game's file in the package data."""
     return f"cantstop-{game.sides}-{game.shortest}.json"
 
 
 def first_turn(source: Source) -> dict[str, Any]:
-    """What is kept of a solution: the first player's chance, and the value of stopping with each set of markers."""
+    """The part of a solution to keep: the first player's chance and the value of stopping with each set of markers."""
     component = TurnAnswers(source, Position.parse(START, source.game))
     stops = {
         _text(state.markers): stop
@@ -39,7 +39,7 @@ def first_turn(source: Source) -> dict[str, Any]:
 
 
 def stored_turn(game: CantStop) -> tuple[Turn, float]:
-    """The first turn of a game that the package has, and the first player's chance."""
+    """The first turn of a game whose data the package has, and the first player's chance."""
     text = files("madn").joinpath("data", file_name(game)).read_text(encoding="ascii")
     kept = json.loads(text)
     stops: dict[str, float] = kept["stops"]

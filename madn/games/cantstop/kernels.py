@@ -14,17 +14,17 @@ from madn.games.cantstop.rules import MARKERS
 
 BUILDS: dict[str, type[Stage]] = {"portable": Stage}  # every build has the interface of `_stage.pyi`
 if machine.has_avx2():
-    with suppress(ImportError):  # not built for another kind of processor
+    with suppress(ImportError):  # not built on other kinds of processors
         from madn.games.cantstop._stage_avx2 import Stage as WideStage
 
         BUILDS["avx2"] = WideStage
 
 WIDTH = 11  # columns of the largest board: the tables are this wide
-MANY = 1 << 16  # states that are worth several threads
+MANY = 1 << 16  # states that make several threads worthwhile
 
 
 def column_sets(mask: int, columns: int) -> list[int]:
-    """The sets of at most three of the open columns as masks, larger ones first: the order of the states."""
+    """The sets of at most three of the open columns as masks, larger sets first: the order of the states."""
     open_columns = [c for c in range(columns) if mask >> c & 1]
     return [
         sum(1 << c for c in chosen)
@@ -57,7 +57,7 @@ def make_turns(numbering: Numbering, mask: int, structures: Array, threads: int)
         block[closes, 2] = 2 * kind
         rest = mask & ~closes
         home = min(rest, numbering.mirrored(rest))
-        if home not in numbering.places:  # whoever closes these columns has won
+        if home not in numbering.places:  # whoever closes these columns wins
             columns += [np.zeros(len(squares), np.int32)] * 2
             cells.append(0)
             continue

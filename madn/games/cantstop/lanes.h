@@ -1,13 +1,13 @@
 /* Can't Stop, several components side by side: one pass over the marker placements of a turn.
  *
  * The placements (states) of a turn are numbered so that every move leads to a smaller number; the last is the anchor,
- * without markers. Of each state two numbers a lane are kept: `value`, the probability that the player to move wins
- * once a move has led there (and he stops or rolls, whichever is better), and `slope`, its derivative by the value of
- * losing the turn. The program of a state is a list of uint16: the rolls that lose the turn; how many groups of rolls
- * leave one move, and (rolls, state) for each; how many leave two, and (rolls, state, state) for each; how many leave
- * more, and (rolls, count, states) for each.
+ * without markers. Each state has two numbers per lane: `value`, the probability that the player to move wins once a
+ * move has led there (and the better of stopping and rolling follows), and `slope`, its derivative with respect to the
+ * value of losing the turn. The program of a state is a list of uint16: the rolls that lose the turn; how many groups
+ * of rolls allow one move, and (rolls, state) for each; how many allow two, and (rolls, state, state) for each; how
+ * many allow more, and (rolls, count, states) for each.
  *
- * Every routine exists for 8 lanes (suffix _8) and for one (suffix _1). The lanes of all builds have the same bits.
+ * Every routine exists for 8 lanes (suffix _8) and for one (suffix _1). A lane has the same bits in all builds.
  */
 #ifndef MADN_CANTSTOP_LANES_H
 #define MADN_CANTSTOP_LANES_H
@@ -17,7 +17,7 @@
 #include "../../_machine.h"
 
 #define NIBBLES UINT64_C(0x1111111111111111) /* the lowest bit of every four */
-#define AHEAD 6 /* states between asking for a row and reading it: rows are scattered over all of the values */
+#define AHEAD 6 /* states between prefetching a row and reading it: rows are scattered over all of the values */
 
 typedef VECTOR(double) part;
 enum { PARTS = 8 * sizeof(double) / sizeof(part) };
@@ -42,11 +42,11 @@ INLINE lanes_1 scaled_1(lanes_1 x, double y) { return x * y; }
 INLINE lanes_1 plus_1(lanes_1 x, lanes_1 y) { return x + y; }
 INLINE lanes_1 at_least_1(lanes_1 x, lanes_1 y, lanes_1 a, lanes_1 b) { return x >= y ? a : b; }
 
-/* What stopping in each state is worth: `one minus` the value of the opponent's anchor in the component it leads to.
- *   first[state], kind[state]   where the row of that component lies, and which columns of it belong to the lanes
+/* What stopping in each state is worth: one minus the value of the opponent's anchor in the component it leads to.
+ *   first[state], kind[state]   where the row of that component is stored, and which of its columns the lanes need
  *   column[kind * W + lane]     those columns
- *   shift[kind]                 added to `first`; negative: stopping wins the game
- *   spot[3 * state]             squares the markers stand on; taken[spot] has the bit of a lane whose opponent holds it
+ *   shift[kind]                 added to `first`; negative if stopping wins the game
+ *   spot[3 * state]             squares the markers stand on; taken[spot] has the bits of lanes with the opponent there
  *   score[state] < threshold    a player by the rule of 28 does not stop (unless that wins); score may be NULL */
 INLINE void stops(const int W, int64_t states, const int64_t *first, const uint16_t *kind, const uint8_t *spot,
                      const uint8_t *taken, const int32_t *column, const int64_t *shift, const int16_t *score,
@@ -76,7 +76,7 @@ INLINE void stops(const int W, int64_t states, const int64_t *first, const uint1
     }
 }
 
-/* The states in their order; the anchor's numbers are the last. `obey`: stop wherever it is allowed. */
+/* Compute the states in order; the anchor comes last. With `obey` the player stops wherever that is allowed. */
 #define CS_TURN(W)                                                                                                    \
     INLINE void turn_##W(const uint16_t *program, int64_t states, const double *stop, const double *fail, int obey,\
                             double scale, double *value, double *slope) {                                             \
@@ -125,7 +125,7 @@ INLINE void stops(const int W, int64_t states, const int64_t *first, const uint1
 CS_TURN(8)
 CS_TURN(1)
 
-/* One pass over a turn for `width` (8 or 1) lanes: fills `stop`, `value` and `slope`. */
+/* Make one pass over a turn for `width` (8 or 1) lanes: fill `stop`, `value` and `slope`. */
 static inline void run_turn(int width, const uint16_t *program, int64_t states, const int64_t *first,
                             const uint16_t *kind, const uint8_t *spot, const uint8_t *taken, const int32_t *column,
                             const int64_t *shift, const int16_t *score, int threshold, const double *values,

@@ -1,9 +1,10 @@
-"""How the components of a game are numbered: where the value of each lies, and the tables that the kernels need.
+"""How the components of a game are numbered: where the value of each is stored, and the tables that the kernels need.
 
 Components are grouped by their open columns (a mask). A player's squares in the open columns are a placement, and
-placements have ranks: by total steps, then in lexicographic order. The value of a component, for the player to move,
-lies in a matrix: rows are placements of the player who waits, columns those of the player to move; one matrix for each
-number of columns that the waiting player has won. Mirrored masks share a matrix, and of mirrored rows one is kept.
+placements are ranked by total steps, then in lexicographic order. The value of a component, for the player to move,
+is an entry of a matrix: rows are placements of the player who waits, columns those of the player to move. There is one
+matrix for each number of columns that the waiting player has won. Mirrored masks share their matrices, and of two
+mirrored rows one is kept.
 """
 
 from functools import cache, partial
@@ -27,7 +28,7 @@ class Placements:
         totals = squares.sum(1, dtype=np.int64)
         order = np.argsort(totals, kind="stable")
         self.squares: Array = np.ascontiguousarray(squares[order])
-        self.rank: Array = np.empty(len(order), np.int32)  # of a placement numbered in mixed radix
+        self.rank: Array = np.empty(len(order), np.int32)  # by the number of a placement in mixed radix
         self.rank[order] = np.arange(len(order), dtype=np.int32)
         self.total: Array = np.searchsorted(totals[order], np.arange(totals.max() + 2)).astype(np.int64)
         radix = np.append(np.cumprod(lengths[:0:-1])[::-1], 1).astype(np.int64)
@@ -37,13 +38,13 @@ class Placements:
         return len(self.squares)
 
     def ranks(self, squares: Array) -> Array:
-        """The ranks of placements; what they have in other columns does not matter."""
+        """The ranks of placements; their squares in other columns are ignored."""
         found: Array = self.rank[squares @ self.radix]
         return found
 
     @property
     def packed(self) -> Array:
-        """Four bits for each column."""
+        """The placements with four bits for each column."""
         shifts = np.arange(0, 4 * self.squares.shape[1], 4, dtype=np.uint64)
         packed: Array = (self.squares.astype(np.uint64) << shifts).sum(1, dtype=np.uint64)
         return packed
@@ -56,20 +57,20 @@ class Numbering:
         self.game = game
         self.placements = cache(partial(Placements, game))  # by their open columns
         self.mirror, self.kept_rows = cache(self._mirror), cache(self._kept_rows)
-        self.places: dict[int, int] = {}  # of the masks that have matrices, in the order in which they are solved
-        self.size = 0  # values of one role
+        self.places: dict[int, int] = {}  # where each mask with matrices begins, in the order of solving
+        self.size = 0  # the number of values of one role
         for mask in self.masks():
             self.places[mask] = self.size
             self.size += len(self.splits(mask)) * self.rows(mask) * self.columns(mask)
 
     def masks(self) -> list[int]:
-        """The masks of open columns of an open game, fewest columns first; of two mirror images the smaller."""
+        """The masks of open columns of an open game, fewest columns first; of two mirror images the smaller one."""
         every = 1 << self.game.columns
         found = [mask for mask in range(1, every) if mask <= self.mirrored(mask) and len(self.splits(mask))]
         return sorted(found, key=lambda mask: (mask.bit_count(), mask))
 
     def splits(self, mask: int) -> range:
-        """How many columns a player may have won when these columns are open."""
+        """The numbers of columns that a player may have won when these columns are open."""
         return self.game.splits(self.game.columns - mask.bit_count())
 
     def mirrored(self, mask: int) -> int:
@@ -77,11 +78,11 @@ class Numbering:
         return int(f"{mask:0{self.game.columns}b}"[::-1], 2)
 
     def columns(self, mask: int) -> int:
-        """Placements in the open columns."""
+        """The number of placements in the open columns."""
         return int(np.prod([length for c, length in enumerate(self.game.lengths) if mask >> c & 1], dtype=object))
 
     def rows(self, mask: int) -> int:
-        """Placements that are kept as rows: of mirrored ones the first."""
+        """The number of placements that are kept as rows: of mirrored ones only the first."""
         every = self.columns(mask)
         if mask != self.mirrored(mask):
             return every
@@ -89,9 +90,10 @@ class Numbering:
         return (every + self.columns(left)) // 2
 
     def work(self, mask: int) -> Array:
-        """The roll positions of each level (total steps of both players), all matrices of a mask together.
+        """The roll positions of each level (total steps of both players), over all matrices of a mask.
 
-        Exact if the open columns are not symmetric; if they are, half of all, as if each had another mirror image.
+        The number is exact if the open columns are not symmetric; if they are, it is half of all positions, as if none
+        were its own mirror image.
         """
         ways = [np.ones(1), *[np.zeros(1)] * MARKERS]  # [markers of the player to move][level]: how many
         for length in (length for c, length in enumerate(self.game.lengths) if mask >> c & 1):
@@ -106,18 +108,18 @@ class Numbering:
         return positions
 
     def _mirror(self, mask: int) -> Array:
-        """The rank, among the placements of the mirrored mask, of the mirror image of each placement."""
+        """The rank of the mirror image of each placement among the placements of the mirrored mask."""
         return self.placements(self.mirrored(mask)).ranks(self.placements(mask).squares[:, ::-1])
 
     def _kept_rows(self, mask: int) -> Array:
-        """The row of each placement of a mask with a matrix, -1 for those whose mirror image is kept."""
+        """The row of each placement of a mask with matrices, -1 for those whose mirror image is kept instead."""
         kept = np.ones(len(self.placements(mask)), bool)
         if mask == self.mirrored(mask):
             kept = np.arange(len(kept)) <= self.mirror(mask)
         return np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
 
     def lookup_rows(self, mask: int) -> Array:
-        """For any mask: 2 * row, plus 1 if row and columns are those of the mirror image, by mixed radix."""
+        """For any mask, by mixed radix: 2 * row, plus 1 if row and columns are those of the mirror image."""
         if mask not in self.places:
             found = 2 * self.mirror(mask) + 1
         else:
@@ -129,7 +131,7 @@ class Numbering:
         return by_radix
 
     def index(self, own: tuple[int, ...], other: tuple[int, ...], lost: int) -> int:
-        """Where a value lies: squares of the player to move and of the opponent, and columns the opponent has won."""
+        """Where a value is stored, by the squares of mover and opponent and the number of columns the opponent won."""
         columns = enumerate(zip(own, other, self.game.lengths, strict=True))
         mask = sum(1 << c for c, (x, y, length) in columns if length not in (x, y))
         both = self.placements(mask).ranks(np.array([own, other]))

@@ -1,7 +1,7 @@
 """Positions of Can't Stop and their text.
 
-`OWN/OTHER` gives the squares of the player to move and of the opponent: `COLUMN:STEPS` by column, `COLUMN:*` for a
-column that is won, `-` for a player who has none. `+MARKERS` may follow: the markers of the turn, with their steps
+`OWN/OTHER` gives the squares of the player to move and of the opponent: `COLUMN:STEPS` for each column, `COLUMN:*` for
+a column that is won, `-` for a player without squares. `+MARKERS` may follow: the markers of the turn, with their steps
 from the foot of the column. `-/-` is the start; `4:2,6:*/3:1+4:3,5:1` is a turn with markers in columns 4 and 5.
 """
 
@@ -52,7 +52,7 @@ class Position:
             if x == y != 0:
                 raise InvalidBoardError(f"column {name}: both players are on step {x}")
             if (x == length and y) or (y == length and (x or m)) or (x == length and m):
-                raise InvalidBoardError(f"column {name} is won, nothing else can be in it")
+                raise InvalidBoardError(f"column {name} is won; nothing else can be in it")
             if m and m <= x:
                 raise InvalidBoardError(
                     f"column {name}: the marker on step {m} is not above the player's own square {x}"
@@ -72,7 +72,7 @@ class Position:
         if not slash:
             raise InvalidBoardError(f"position {text[:60]!r}: write OWN/OTHER or OWN/OTHER+MARKERS, such as -/-")
         if plus and markers in {"", "-"}:
-            raise InvalidBoardError(f"position {text[:60]!r}: there are no markers behind the +")
+            raise InvalidBoardError(f"position {text[:60]!r}: there are no markers after the +")
         try:
             return cls(_steps(own, game), _steps(other, game), _steps(markers or "-", game), game)
         except InvalidBoardError as error:
@@ -115,7 +115,7 @@ class Position:
 
     @property
     def blocked(self) -> list[int]:
-        """The columns in which a marker stands on a square of the opponent: then the player may not stop."""
+        """The columns in which a marker stands on a square of the opponent, so that the player may not stop."""
         return [c + 2 for c, (m, y) in enumerate(zip(self.markers, self.other, strict=True)) if m and m == y]
 
 
@@ -149,7 +149,7 @@ def _steps(text: str, game: CantStop) -> tuple[int, ...]:
             raise InvalidBoardError(f"column {parts[1]} is written twice")
         found[column] = game.lengths[column] if parts[2] == "*" else int(parts[2])
         if found[column] == 0:
-            raise InvalidBoardError(f"column {parts[1]}: 0 steps are not written")
+            raise InvalidBoardError(f"column {parts[1]}: leave out a column with 0 steps")
     return tuple(found)
 
 

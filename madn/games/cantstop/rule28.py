@@ -1,10 +1,11 @@
-"""The rule of 28 for any board: a player who counts points, and stops once there are enough.
+"""The rule of 28 for any board: a player counts points and stops once there are enough.
 
-For the official board (Michael Keller): a step in column 7 is worth 1 point, in 6 and 8 two, and so on up to 6 in 2
-and 12; the first step in a column counts twice. With three markers 2 points are added if all columns are odd and taken
-off if all are even, and 4 are added if all are below 8 or all above 6. At 28 points the player stops.
+For the official board (Michael Keller): a step is worth 1 point in column 7, 2 points in columns 6 and 8, and so on up
+to 6 points in columns 2 and 12; the first step in a column counts twice. With three markers 2 points are added if all
+columns are odd and subtracted if all are even, and 4 are added if all are below 8 or all above 6. At 28 points the
+player stops.
 
-On a smaller board the middle column takes the place of 7 and the number of points is a parameter.
+On a smaller board the middle column takes the place of 7, and the number of points is a parameter.
 """
 
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ def bonus(game: CantStop, columns: int) -> int:
 
 
 def chances(ruled: "Solution") -> tuple[float, float]:
-    """The probability that a player by the rule wins against one who plays his best, moving first and second.
+    """The probability that a player by the rule beats a player who plays optimally, moving first and second.
 
     `ruled` is a solution made with `rule`.
     """

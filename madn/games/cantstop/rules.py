@@ -1,9 +1,9 @@
 """The rules of two-player Can't Stop, and how many components and positions a game has.
 
-Four dice are paired in one of three ways. Both sums are played if both can be, otherwise the one that can; with one
+Four dice are paired in one of three ways. Both sums are played if possible, otherwise the one that can be; with one
 marker left and two sums that each need a new one, the player chooses. A double moves two steps, or one if only one is
-left. A turn has at most three markers, and one that reached the top keeps its place among them. A marker may stand on
-a square that the opponent holds, but the player may not stop while one does. No sum can be played: the turn is lost.
+left. A turn has at most three markers, including those that have reached the top. A marker may stand on a square that
+the opponent holds, but the player may not stop while one does. If no sum can be played, the turn is lost.
 """
 
 import math
@@ -64,7 +64,7 @@ class CantStop:
 
     @cached_property
     def rolls(self) -> tuple[tuple[int, tuple[Pairing, ...]], ...]:
-        """The rolls that differ: how many of the sides**4 are alike, and the pairs of columns (from 0) they give."""
+        """The different rolls: how many of the sides**4 are alike, and the pairs of columns (from 0) they give."""
         found: Counter[tuple[Pairing, ...]] = Counter()
         for dice in product(range(self.sides), repeat=4):
             found[pairings(dice)] += 1
@@ -76,16 +76,16 @@ class CantStop:
 
     @cached_property
     def components(self) -> int:
-        """Components counted as the paper does: without the owners of closed columns, mirrored ones once."""
+        """Components as the paper counts them: disregarding who owns closed columns, and mirrored ones once."""
         return self._counted(0) // 2
 
     @cached_property
     def positions(self) -> int:
-        """Positions counted as the paper does: marker placements of both players, and 2 for each finished index."""
+        """Positions as the paper counts them: marker placements of both players, and 2 for each finished index."""
         return self._counted(MARKERS) + 2 * self._finished()
 
     def _counted(self, markers: int) -> int:
-        """Placements of at most so many markers of one player in all components and in those that mirror themselves."""
+        """Placements of at most this many markers of one player, in all components plus the symmetric ones again."""
         every = [(length, 1) for length in self.lengths]
         mirrored = [(self.lengths[self.sides - 1], 1), *((length, 2) for length in self.lengths[: self.sides - 1])]
         return sum(
@@ -95,7 +95,7 @@ class CantStop:
         )
 
     def _finished(self) -> int:
-        """Indices in which some player has won enough columns, owners told apart, mirrored ones counted twice."""
+        """Indices in which a player has won enough columns, distinguishing owners and counting mirrored ones twice."""
         total = 0
         for closed, ways in _placements([(length, 1) for length in self.lengths], 0).items():
             open_game = sum(math.comb(closed, won) for won in self.splits(closed))
@@ -112,14 +112,14 @@ def pairings(dice: Iterable[int]) -> tuple[Pairing, ...]:
 
 @cache
 def _legal_squares(length: int) -> tuple[int, ...]:
-    """The steps that are left to one player, over all pairs of squares of an open column."""
+    """The steps left to one player, over all legal pairs of squares in an open column."""
     return tuple(length - x for x in range(length) for y in range(length) if x != y or x == 0)
 
 
 def _placements(groups: Iterable[tuple[int, int]], most: int) -> Counter[int]:
-    """Placements of at most `most` markers of one player by the number of closed columns.
+    """Placements of at most `most` markers of one player, by the number of closed columns.
 
-    A group is a length and how many columns (one, or two that mirror each other) of it are in the same state.
+    A group is a length and the number of columns of that length (one, or two that mirror each other) in the same state.
     """
     ways = Counter({(0, 0): 1})  # (closed columns, markers): how many
     for length, size in groups:

@@ -1,4 +1,4 @@
-"""Solving a game: stage after stage (the open columns, fewest first), level after level (total steps, most first)."""
+"""Solving a game: stage by stage (the open columns, fewest first), level by level (total steps, most first)."""
 
 import os
 import time
@@ -20,19 +20,19 @@ from madn.ranges import MOST_BYTES, as_int, checked_int, checked_type, shown
 
 Progress = Callable[[float, str], None]
 NEWTON, PLAIN = "newton", "plain"
-PLAIN_CHANGE = 1e-15  # plain iteration ends when no value changes by more
+PLAIN_CHANGE = 1e-15  # plain iteration ends when no value changes by more than this
 LIMIT = {NEWTON: 100, PLAIN: 250}  # iterations of a component; the counters have one byte
-MOST_POINTS = 1000  # no turn has as many
+MOST_POINTS = 1000  # no turn has this many
 BINS = 5  # of Table 2
 COUNTED = ("seconds", "components", "passes", "iterations", "most_iterations")
 
 
 @dataclass
 class Solution(Source):
-    """The values of all anchors, and what the work took.
+    """The values of all anchors, and how much work they took.
 
-    `values[role]` is laid out as `numbering` says. There is one role, unless a player by the rule of 28 (role 0) plays
-    against one who plays his best (role 1).
+    `values[role]` is laid out as in `numbering`. There is one role, unless a player by the rule of 28 (role 0) plays
+    against one who plays optimally (role 1).
     """
 
     numbering: Numbering
@@ -59,7 +59,7 @@ class Solution(Source):
 
 
 def needed_memory(game: CantStop, roles: int = 1) -> int:
-    """About the memory that solving takes, in bytes; at least, for games that are far too large."""
+    """An estimate of the bytes of memory that solving takes; a lower bound for games that are far too large."""
     structures = 1
     for length in game.lengths:
         structures *= length
@@ -94,9 +94,10 @@ def solve(
 ) -> Solution:
     """Solve a game; the bits do not depend on `threads`, `lanes` (8 or 1) and `build`.
 
-    With `rule`, role 0 stops at this many points of the rule of 28 and moves as well as he can, role 1 plays his best.
-    `checkpoint` is a file to which a long solve saves its state every ten minutes; if it exists, the solve resumes.
-    It is removed when the solve is complete; with `keep` it stays, for a caller that stores the solution first.
+    With `rule`, role 0 stops at this many points of the rule of 28 and otherwise moves as well as possible, and role 1
+    plays optimally. `checkpoint` is a file to which a long solve saves its state every ten minutes; if it exists, the
+    solve resumes. It is removed when the solve is complete; with `keep` it stays, for a caller that first stores the
+    solution.
     """
     if method not in LIMIT:
         raise InvalidRulesError(f"method must be {NEWTON} or {PLAIN}, not {method!r}")
@@ -142,8 +143,8 @@ def _solve_level(solution: Solution, stage: Stage, level: int, lanes: int) -> No
     values, partners, iterations, passes = stage.solve_level(level, lanes, tolerance, limit)
     if not len(values):
         return
-    x = np.minimum((BINS * values).astype(np.int64), BINS - 1)  # the first player's chance when it is his turn
-    y = np.minimum((BINS * (1 - values[partners])).astype(np.int64), BINS - 1)  # and when it is not
+    x = np.minimum((BINS * values).astype(np.int64), BINS - 1)  # a player's chance with the turn
+    y = np.minimum((BINS * (1 - values[partners])).astype(np.int64), BINS - 1)  # and without it
     solution.table[0] += np.bincount(x * BINS + y, iterations, BINS**2).astype(np.int64).reshape(BINS, BINS)
     solution.table[1] += np.bincount(x * BINS + y, minlength=BINS**2).reshape(BINS, BINS)
     solution.components += len(values)
@@ -158,7 +159,7 @@ def _state(solution: Solution, stage: int, level: int) -> dict[str, Any]:
 
 
 def _restore(solution: Solution, state: dict[str, Any] | None) -> tuple[int, int]:
-    """Go on where an earlier run stopped: the number of its last stage, and minus its last level."""
+    """Restore the counts of an earlier run; return the number of its last stage, and minus its last level."""
     if state is None:
         return (-1, 0)
     for name in COUNTED:

@@ -1,6 +1,6 @@
 """Solved games in a directory: `catalogue.sqlite` and frames of values. docs/cantstop.md describes the format.
 
-Writing and reading are those of `madn.store`; here is what only Can't Stop has: its tables, and how a block is encoded.
+Writing and reading are done by `madn.store`; this module adds what only Can't Stop has: its tables and block encoding.
 """
 
 import os
@@ -32,7 +32,7 @@ MAGIC = b"cant"
 HEADER = struct.Struct("<4sIQ")  # magic, number of values, index of the first
 BLOCK = 1 << 14  # values of a block
 CACHE_BYTES = 1 << 27  # of decoded blocks
-LARGEST = 1 << 34  # bytes of values that a reader believes in
+LARGEST = 1 << 34  # a catalogue whose game would need more memory than this is not believed
 TABLES = {
     "cantstop": "name TEXT PRIMARY KEY, value INTEGER NOT NULL",
     "provenance": "name TEXT PRIMARY KEY, value TEXT NOT NULL",
@@ -67,7 +67,7 @@ class Encoder:
         return {"cantstop": asdict(self.game), "level": self.level, "format": self.schema.format}
 
     def encode(self, first: int, content: Array) -> EncodedBlock:
-        """A frame: the header, then the first byte of every value, the second, and so on."""
+        """A frame: the header, then the first byte of every value, then the second byte of each, and so on."""
         planes = np.ascontiguousarray(content, "<f8").view(np.uint8).reshape(-1, 8).T
         frame = zstd.compress(HEADER.pack(MAGIC, len(content), first) + planes.tobytes(), self.level)
         return EncodedBlock(frame, "float64")
@@ -107,7 +107,7 @@ class Catalogue(CatalogueFile):
     schema = SCHEMA
 
     def read(self) -> None:
-        """Read and check the rules and the blocks: they must be those of the game."""
+        """Read the rules and the blocks, and check that the blocks are those of the game."""
         self.game = _rules(dict(self.rows("name, value", "cantstop", "ti")))
         self.numbering = Numbering(self.game)
         rows = self.rows("block, first, count, file, offset, length, digest", "blocks ORDER BY block", "iiiiiit")
@@ -138,12 +138,12 @@ def _rules(values: Mapping[str, int]) -> CantStop:
 
 
 def open_database(path: str | os.PathLike[str]) -> "Database":
-    """Open a database of a solved game; it may come from a stranger."""
+    """Open a database of a solved game; it need not come from a trusted source."""
     return Database(Path(path), CACHE_BYTES)
 
 
 class Database(FrameReader, Source):
-    """The values of a solved game on disk. Threads may share it."""
+    """The values of a solved game on disk. A database may be shared by threads."""
 
     catalogue_file = Catalogue
     catalogue: Catalogue
@@ -168,7 +168,7 @@ class Database(FrameReader, Source):
         return decode(frame, int(table.first_id[at]), int(table.count[at]))
 
     def info(self) -> dict[str, Any]:
-        """What is in the database and how it was made; everything in it can go into JSON."""
+        """What is in the database and how it was made, in a form that can be written as JSON."""
         check_catalogue(self.directory)
         return {
             "game": "cantstop",
@@ -184,6 +184,6 @@ class Database(FrameReader, Source):
         }
 
     def verify(self) -> None:
-        """Read every block; raises `CorruptBlockError` for the first that is damaged."""
+        """Read every block; raise `CorruptBlockError` for the first that is damaged."""
         for at in range(len(self.catalogue.table)):
             self.block(self.catalogue.table, at)

@@ -1,7 +1,7 @@
 """A turn in plain Python: where a roll can lead, and what rolling and stopping are worth. Slow and easy to read.
 
-Markers are written as the steps that are left above each: a tuple with one entry for every column, None where there is
-no marker. `left` are the steps from the player's squares to the top; 0 for a closed column.
+Markers are given by the steps left above each: a tuple with one entry for every column, None where there is no marker.
+`left` are the steps from the player's squares to the top, 0 for a closed column.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ Markers = tuple[int | None, ...]
 
 
 class Step(NamedTuple):
-    """One way to play a pair of sums: the columns that are moved in (twice for two steps) and the markers after it."""
+    """One way to play a pair of sums: the columns moved in (a column twice for two steps) and the markers after it."""
 
     pairing: Pairing
     columns: tuple[int, ...]
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
 
 def steps(left: Left, markers: Markers, pairing: Pairing) -> list[Step]:
-    """Every way to play a pair of columns: none, one, or two if the player chooses which gets the last marker."""
+    """Every way to play a pair of columns: none, one, or two if the player chooses where the last marker goes."""
     one, two = pairing
     used = sum(marker is not None for marker in markers)
 
@@ -51,9 +51,9 @@ def steps(left: Left, markers: Markers, pairing: Pairing) -> list[Step]:
 def stop_leads_to(
     game: CantStop, own: Squares, other: Squares, markers: Markers
 ) -> tuple[Squares, Squares, int] | None:
-    """The squares after stopping and how many columns that won; None if a marker is on a square of the opponent.
+    """The squares after stopping and how many columns it won; None if a marker is on a square of the opponent.
 
-    A closed column is written as its length for both players.
+    In a closed column both players have its length.
     """
     mine, yours, gained = list(own), list(other), 0
     for column, left in enumerate(markers):
@@ -77,7 +77,7 @@ class State(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def states(game: CantStop, left: Left) -> tuple[State, ...]:
-    """The roll positions of a turn, each after all it can lead to; the last has no markers."""
+    """The roll positions of a turn, each listed after all that it can lead to; the last has no markers."""
     found: dict[Markers, int] = {}
     listed: list[State] = []
 
@@ -100,11 +100,11 @@ def states(game: CantStop, left: Left) -> tuple[State, ...]:
 
 @dataclass(frozen=True)
 class Worth:
-    """What the states of a turn are worth to the player, for one chance of winning after a lost turn."""
+    """What the states of a turn are worth to the player, given the chance of winning after a lost turn."""
 
     roll: list[float]
     best: list[float]  # of rolling and stopping
-    slopes: list[float]  # the derivative of `best` (of `roll` for the last) by that chance
+    slopes: list[float]  # the derivative of `best` (of `roll` for the last state) with respect to that chance
 
     @property
     def anchor(self) -> float:
@@ -141,14 +141,14 @@ class Turn:
 
 
 def newton(first: Worth, second: Worth, x: float, y: float) -> tuple[float, float]:
-    """The next estimate of the two anchors, each for its player to move, from the active pieces at (x, y)."""
+    """The next estimates of the two anchors, each for its player to move, from the active pieces at (x, y)."""
     a, c = first.slopes[-1], second.slopes[-1]
     b, d = first.anchor - a * (1 - y), second.anchor - c * (1 - x)
     return (b + a * (1 - c - d)) / (1 - a * c), (d + c * (1 - a - b)) / (1 - a * c)
 
 
 def estimates(first: Turn, second: Turn, method: str, most: int = 100) -> list[tuple[float, float]]:
-    """The estimates of the two anchors of a component from (1/2, 1/2) on, until they stay (or change by rounding)."""
+    """The estimates of the two anchors of a component from (1/2, 1/2) on, until only rounding changes them."""
     found = [(0.5, 0.5)]
     pieces: list[tuple[float, float]] = []
     for _ in range(most):
@@ -157,7 +157,7 @@ def estimates(first: Turn, second: Turn, method: str, most: int = 100) -> list[t
         if method == "newton":
             found.append(newton(one, two, x, y))
             pieces.append((one.slopes[-1], two.slopes[-1]))
-            if pieces[-1] in pieces[-3:-1]:  # unchanged, or a tie that rounding decides one way and the other in turn
+            if pieces[-1] in pieces[-3:-1]:  # unchanged, or a tie that rounding decides now one way, now the other
                 break
         else:
             found.append((one.anchor, two.anchor))

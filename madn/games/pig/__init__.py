@@ -1,8 +1,8 @@
-"""Pig, the dice race for two: solved exactly, and any strategy against any other.
+"""Pig, the dice race for two: solved exactly, and exact results of any strategy against any other.
 
 In a turn a player rolls as often as it likes. The losing face ends the turn and its points are lost; holding adds them
-to the player's score. `Pig` holds the rules, `solve` finds the optimal play of both players, `duel` the exact result
-of one `Strategy` against another, `best_response` the best reply to one. docs/pig.md explains the method.
+to the player's score. `Pig` has the rules, `solve` finds the optimal play of both players, `duel` the exact result
+of one `Strategy` against another, and `best_response` the best reply to a strategy. docs/pig.md explains the method.
 """
 
 from madn.games.pig._wubbel import article_table

@@ -1,16 +1,16 @@
 """The loops of `madn.games.pig`: one turn backwards, then the two unknowns of a pair of scores.
 
 A turn that starts at own score `a` passes through turn scores 0, 1, 2, ... What holding is worth is known from larger
-scores; what losing the turn is worth, `s`, is not: it depends on the other player's turn at the same scores, and that
-on this one. With its decisions fixed, the value of a turn is a line in `s` whose slope `q` is the probability that the
-turn is lost. Two turns, two lines: their crossing is the value of the pair for these decisions, and the decisions are
-improved until none changes.
+scores. What losing the turn is worth, `s`, is not: it depends on the other player's turn at the same scores, which in
+turn depends on this one. With its decisions fixed, the value of a turn is a line in `s` whose slope `q` is the
+probability that the turn is lost. Two turns give two lines, which cross at the value of the pair for these decisions;
+the decisions are improved until none changes.
 
-Layout: `values[a][b]` is for the player who rolls, who has `a`, the other `b`. `after[b][a]` is for the player who has
-just passed the die on and has `a`, while the one who rolls has `b`: going up in `a` is going up in the array.
+Layout: `values[a][b]` is for the player who rolls and has `a` against `b`. `after[b][a]` is for the player who has just
+passed the die on and has `a`, while the one who rolls has `b`: going up in `a` is going up in the array.
 
-Both turns of a pair are computed as values of the player who is behind: what is small is computed from small numbers,
-never as 1 less something near 1, so that it is good to as many digits as what is large.
+Both turns of a pair are computed as values of the player who is behind: small values are computed from small numbers,
+never as 1 minus something near 1, so they are accurate to as many digits as large ones.
 """
 
 import numpy as np
@@ -25,23 +25,23 @@ from madn._machine cimport check_number, check_shape, checked_threads
 include "_turn.pxi"
 
 cdef enum:
-    TILE = 20            # scores on each side of a tile, which one thread does at a time
+    TILE = 20            # scores along each side of a tile, the work that a thread takes at a time
 
 LIMITS = (MOST_TARGET, MOST_FACES)
 NOT_FOUND = f"the best decisions of a pair of scores were not found in {MOST_ROUNDS} rounds"
 
 
 cdef int solve_pair(const Table* g, double* values, double* after, int a, int b) noexcept nogil:
-    """Both players' values at the scores a <= b, when both play their best; nonzero if that did not end.
+    """Both players' values at the scores a <= b when both play their best; returns nonzero if no end was found.
 
-    The second player's decisions are fixed, the first replies best, the second improves on that, and so on:
-    each round is better for the second player than the last (Hoffman and Karp).
+    The second player's decisions are fixed, the first player plays the best reply, the second improves on that, and so
+    on: each round is better for the second player than the last (Hoffman and Karp).
     """
     cdef int n = g.target, changed, step
     cdef Turn mine, theirs
     cdef double x, y, d
     cdef double loss = g.total - gain(g, a)
-    if g.dead[a] or g.dead[b]:   # who is not dead gets there some day; if both are, nobody wins
+    if g.dead[a] or g.dead[b]:   # a player whose score is not dead gets there in the end; if both are, nobody wins
         values[a * n + b] = after[b * n + a] = not g.dead[a]
         values[b * n + a] = after[a * n + b] = not g.dead[b]
         return 0
@@ -58,7 +58,7 @@ cdef int solve_pair(const Table* g, double* values, double* after, int a, int b)
             return 1
     else:
         return 1
-    if a == b:   # one number for both players, so that they are the same game
+    if a == b:   # use one number for both players, whose games are the same
         y = g.total - x
     values[a * n + b] = x
     after[b * n + a] = y
@@ -68,7 +68,7 @@ cdef int solve_pair(const Table* g, double* values, double* after, int a, int b)
 
 
 cdef int solve_tile(const Table* g, double* values, double* after, int i, int j) noexcept nogil:
-    """All pairs a <= b with a in tile i and b in tile j; those that need others come after them."""
+    """Solve all pairs a <= b with a in tile i and b in tile j, each after the pairs that it needs."""
     cdef int a, b, failed = 0
     for a in range(min(g.target, (i + 1) * TILE) - 1, i * TILE - 1, -1):
         for b in range(min(g.target, (j + 1) * TILE) - 1, max(a, j * TILE) - 1, -1):
@@ -86,7 +86,7 @@ cdef int meet_pair(const Table* g, double* rolls, double* waits, const uint8_t* 
                    double win, double loss, double never, int a, int b) noexcept nogil:
     """The first player's value at the scores a and b, when the first rolls and when the second does.
 
-    Both keep to their decisions; without decisions of its own (NULL) the first player replies best.
+    Both keep to their decisions; without decisions of its own (NULL) the first player plays the best reply.
     """
     cdef int n = g.target
     cdef Turn mine, theirs
@@ -127,8 +127,8 @@ cdef int meet_tile(const Table* g, double* rolls, double* waits, const uint8_t* 
 
 cdef struct Found:       # in one row of the residual pass
     double residual
-    double gap           # the smallest that is no tie
-    int other            # of the gap
+    double gap           # the smallest that is not a tie
+    int other            # the other score and the turn score where that is
     int turn
     int64_t ties
 
@@ -164,7 +164,7 @@ cdef void decide_pair(const Table* g, const double* values, const double* after,
 
 
 cdef class Kernel:
-    """The rules of a game as the loops need them; arrays are those described at the top, target x target."""
+    """The rules of a game as the loops need them; arrays are target x target, as described at the top."""
 
     cdef Table table
 
@@ -196,7 +196,7 @@ cdef class Kernel:
 
     @property
     def waves(self):
-        """Steps of `solve` and `meet`, from the last, waves - 1, to 0; each needs those above it."""
+        """The number of steps of `solve` and `meet`, which go from waves - 1 down to 0; each needs those above it."""
         return 2 * ((self.table.target + TILE - 1) // TILE) - 1
 
     def solve(self, double[:, ::1] values not None, double[:, ::1] after not None, int wave, int threads):
@@ -254,7 +254,7 @@ cdef class Kernel:
         return residual, gap, *where, ties
 
     def turn(self, const double[:, ::1] values not None, const double[:, ::1] after not None, double tie, int a, int b):
-        """One turn at the scores a (own) and b: at each turn score the value, that of rolling, and the decision."""
+        """One turn at the scores a (own) and b: for each turn score its value, that of rolling, and the decision."""
         cdef int t
         cdef double sign, zero
         cdef Turn turn
@@ -274,7 +274,7 @@ cdef class Kernel:
 
     def decide(self, const double[:, ::1] values, const double[:, ::1] after not None, double tie,
                uint8_t[:, :, ::1] bits not None, int a, int threads):
-        """Write the best decisions of own score a; a tie is a roll. Without `values`, `after` has to be enough."""
+        """Write the best decisions of own score a; a tie is a roll. Without `values` only `after` is used."""
         cdef int n = self.table.target, b
         cdef const double* precise = NULL
         self.check_values(after if values is None else values, after)
@@ -287,7 +287,7 @@ cdef class Kernel:
             decide_pair(&self.table, precise, &after[0, 0], tie, &bits[a, b, 0], a, b)
 
     def fewest_turns(self):
-        """The fewest turns that are expected from each own score, with the decisions [own][turn] that need them."""
+        """The fewest turns expected from each own score, and the decisions [own][turn] that achieve them."""
         cdef int n = self.table.target, a, t
         cdef Turn turn
         cdef double[::1] h = np.full(n, -INFINITY)   # minus the turns that are left

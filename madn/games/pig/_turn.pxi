@@ -1,11 +1,11 @@
-# Pig: one turn, backwards from many points in hand to none; `_pig.pyx` includes this.
+# Pig: one turn, computed backwards from many points in hand to none; `_pig.pyx` includes this.
 
 cdef enum:
     MOST_TARGET = 1000
     MOST_FACES = 1000
     MOST_ROUNDS = 1000   # of improving decisions; two or three are usual
 
-cdef double SLACK = 1e-15   # decisions change only for a relative gain of more than this: rounding, not play
+cdef double SLACK = 1e-15   # decisions change only for a relative gain above this: less is just rounding
 
 
 cdef struct Table:
@@ -27,7 +27,7 @@ cdef struct Turn:
 
 
 cdef inline double scale(const Table* g, double value) noexcept nogil:
-    """What differences are measured by: probabilities by themselves, payments by the largest there is."""
+    """What differences are relative to: for a probability the value itself, for a payment the largest possible one."""
     return g.target if g.paid else fabs(value) + 1e-300
 
 
@@ -36,9 +36,9 @@ cdef inline int backwards(const Table* g, int faces, int losing, int need, doubl
     """Go backwards through a turn that needs `need` points; return how many decisions changed.
 
     `h[t]` is the value of holding with t points, `win` that of reaching the target, `s` that of losing the turn.
-    The player whose turn it is wants much of it (`sign` 1) or little (-1). A decision changes if the other is better
-    by more than `margin`, relative to the value: with 0 the best is taken, with infinity the decisions in `turn`
-    are kept.
+    The player whose turn it is wants the value to be large (`sign` 1) or small (-1). A decision changes if the other
+    one is better by more than `margin`, relative to the value: with 0 the best one is taken, with infinity the
+    decisions in `turn` are kept.
     """
     cdef int t, k, changed = 0
     cdef bint hold
@@ -55,7 +55,7 @@ cdef inline int backwards(const Table* g, int faces, int losing, int need, doubl
     for t in range(need - 1, -1, -1):
         value = base
         lost = base_lost
-        for k in range(t + faces, t + losing, -1):   # the newest last: the sum need not wait for it
+        for k in range(t + faces, t + losing, -1):   # the newest value last, so that the sum need not wait for it
             value += turn.v[k]
             lost += turn.q[k]
         for k in range(t + losing - 1, t, -1):
@@ -79,7 +79,7 @@ cdef inline int backwards(const Table* g, int faces, int losing, int need, doubl
 
 cdef int play(const Table* g, int need, double win, double s, const double* h, double sign, double margin,
               Turn* turn) noexcept nogil:
-    """As `backwards`; the compiler unrolls the loops over the faces of a common die."""
+    """As `backwards`, but for common dice the compiler can unroll the loops over the faces."""
     if g.faces == 6 and g.losing == 1:
         return backwards(g, 6, 1, need, win, s, h, sign, margin, turn)
     if g.faces == 6 and g.losing == 6:
@@ -89,16 +89,16 @@ cdef int play(const Table* g, int need, double win, double s, const double* h, d
 
 cdef double reply(const Table* g, int need, double win, const double* h, double c, double d, double x, bint fresh,
                   Turn* turn) noexcept nogil:
-    """The value x of a turn with best decisions, when losing it is worth c + d x; `x` is a first guess.
+    """The value x of a turn with the best decisions, if losing it is worth c + d x; `x` is a first guess.
 
-    Newton's method: x as a function of c + d x is convex and made of lines, so each step is the value of better
+    Newton's method: x as a function of c + d x is convex and piecewise linear, so each step gives the value of better
     decisions than the last, until there are none.
     """
     cdef int changed, step
     for step in range(MOST_ROUNDS):
         changed = play(g, need, win, c + d * x, h, 1, 0 if fresh and step == 0 else SLACK, turn)
         x += (turn.v[0] - x) / (1 - d * turn.q[0])
-        if changed == 0 and step > 0:   # the decisions are best at their own value
+        if changed == 0 and step > 0:   # the decisions are the best ones at their own value
             return x
     return INFINITY
 
@@ -110,10 +110,10 @@ cdef inline double gain(const Table* g, int other) noexcept nogil:
 
 cdef int best_turn(const Table* g, const double* values, const double* after, int a, int b, double margin,
                    Turn* turn) noexcept nogil:
-    """Fill in the best turn of a player who has a, the other b; return the sign of its values.
+    """Fill in the best turn of a player who has a against b; return the sign of its values.
 
-    They are those of the player who is behind: -1 if that is the other one. With `values` NULL they are those
-    of the player who rolls.
+    The values are those of the player who is behind: the sign is -1 if that is the other one. With `values` NULL they
+    are those of the player who rolls.
     """
     cdef int n = g.target
     memset(turn.hold, 0, sizeof(turn.hold))

@@ -1,11 +1,11 @@
 """The C program of the Wubbel article, as printed: value iteration for one pair of scores after the other.
 
-It is the baseline `madn.games.pig` is measured against, and a second opinion on Wubbel. P(e, g, u) is the probability
-to win with e safe points against g and u unsafe ones; the program stops when no value of a pair changes by more than
-`eps`.
+It is the baseline that `madn.games.pig` is measured against, and a second opinion on Wubbel. P(e, g, u) is the
+probability of winning with e safe points against g, and u unsafe points in hand; the program goes on to the next pair
+when no value changes by more than `eps`.
 
 It has two tables and swaps them, so the last values of a finished pair are in one and those before them in the other.
-Pairs that need them read both in turn, and with a small `eps` may change by more than that for ever.
+Pairs that depend on them read the two in turn, and with a small `eps` may keep changing by more than that for ever.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 
 cdef enum:
     MOST_GOAL = 1000
-    MOST_SWEEPS = 10000  # of a pair; some dozens are usual
+    MOST_SWEEPS = 10000  # of a pair; a few dozen are usual
 
 
 cdef inline double prob(const double* p, int goal, int ep, int gp, int u) noexcept nogil:

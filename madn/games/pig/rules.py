@@ -16,8 +16,8 @@ MOST_TARGET, MOST_FACES = LIMITS
 class Pig:
     """The rules. `Pig()` is the game to 200 with a six-sided die whose 1 loses the turn.
 
-    Variants: `classic`, the first to reach the target wins; `exact`, the target must be reached exactly, and a roll
-    past it loses the turn; `difference`, as classic, and the loser pays the winner the points it lacks.
+    Variants: in `classic`, the first to reach the target wins; in `exact`, the target must be reached exactly, and a
+    roll past it loses the turn; `difference` is like classic, but the loser pays the winner the points it lacks.
     With `mercy` the losing face scores one point.
     """
 
@@ -36,19 +36,19 @@ class Pig:
 
     @property
     def states(self) -> int:
-        """States in which a player has a choice: both scores below the target, at least one point in hand, and
-        fewer than the target needs. Some cannot be reached, such as a turn score of 1 where the 1 loses the turn."""
+        """The number of states with a choice: both scores are below the target, and the points in hand are at least
+        one but not enough to win. Some cannot be reached, such as a turn score of 1 where the 1 loses the turn."""
         return self.target * self.target * (self.target - 1) // 2
 
     @property
     def largest_payoff(self) -> int:
-        """The most that can be won: 1, or the target where the difference is paid."""
+        """The most that can be won: 1, or the target if the difference is paid."""
         return self.target if self.variant == "difference" else 1
 
     def dead_scores(self) -> tuple[int, ...]:
         """Own scores from which the target can never be reached; only the exact variant has any.
 
-        Two players with dead scores would play for ever: a game nobody wins, worth 0 to both.
+        Two players with dead scores would play for ever: nobody wins, and the game is worth 0 to both.
         """
         if self.variant != "exact" or self.mercy:
             return ()

@@ -20,15 +20,15 @@ Action = Literal["roll", "hold"]
 Progress = Callable[[float, str], None]
 Values = NDArray[np.float64]
 
-TIE = 1e-13  # closer than this, relative to the value, rolling and holding are equal
+TIE = 1e-13  # rolling and holding count as equal if they differ by less than this, relative to the value
 WORTH_THREADS = 300  # the target from which a solve takes more than half a second
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The value of a state, of rolling and of holding (None where that is not allowed), and the best action.
+    """The value of a state, of rolling and of holding (None if that is not allowed), and the best action.
 
-    Where both are worth the same, the action is to roll.
+    If both are worth the same, the action is to roll.
     """
 
     value: float
@@ -40,7 +40,7 @@ class Answer:
 class Turn(NamedTuple):
     """A turn: an entry for 0, 1, 2, ... points in hand, up to one point before the target.
 
-    Holding with nothing in hand is not an action: the first value of holding is that of losing the turn.
+    Holding with nothing in hand is not an action, so the first value of holding is that of losing the turn.
     """
 
     value: Values
@@ -78,7 +78,7 @@ class Solution:
         return self.game.states
 
     def value(self, own: int, other: int, turn: int = 0) -> float:
-        """The value of a state for the player who has the die, `turn` points in hand and both actions open."""
+        """The value of a state for the player who has the die and `turn` points in hand, and may still roll or hold."""
         return self.ask(own, other, turn).value
 
     def win(self, own: int, other: int, turn: int = 0) -> float:
@@ -111,9 +111,9 @@ class Solution:
         return Turn(value, roll, self.after[other, own:], holds)
 
     def table(self) -> Iterator[dict[str, NDArray[Any]]]:
-        """Every state and what to do in it, as columns, the states of one own score at a time.
+        """Every state and what to do in it, as columns; each item covers one own score.
 
-        `roll` and `hold` are what these actions are worth; holding with nothing in hand is not one, and has a NaN.
+        `roll` and `hold` are what these actions are worth; holding with nothing in hand is not an action and gets NaN.
         """
         for own in range(self.game.target):
             turns = [self.turn(own, other) for other in range(self.game.target)]
@@ -146,7 +146,7 @@ def solve(game: Pig, threads: int | None = None, progress: Progress | None = Non
     values, after = np.zeros((2, n, n))
     for wave in range(kernel.waves - 1, -1, -1):
         kernel.solve(values, after, wave, threads)
-        if progress:  # the time is that of the turn scores; most are at low scores
+        if progress:  # time is spent on turn scores, most of which belong to low scores
             progress((1 - wave / kernel.waves) ** 3, "")
     values.flags.writeable = after.flags.writeable = False
     residual, gap, where, ties = 0.0, np.inf, (0, 0, 0), 0
@@ -160,9 +160,9 @@ def solve(game: Pig, threads: int | None = None, progress: Progress | None = Non
 
 @dataclass(frozen=True)
 class Duel:
-    """One strategy against another, exactly, for the first of the two.
+    """The exact result of one strategy against another, for the first of the two.
 
-    `values[own, other]` is when it begins a turn, `waiting[other, own]` when the other does.
+    `values[own, other]` applies when it begins a turn, `waiting[other, own]` when the other does.
     """
 
     game: Pig
@@ -187,7 +187,7 @@ class Duel:
 
 
 def duel(first: Strategy, second: Strategy, threads: int | None = None) -> Duel:
-    """What the first strategy is worth against the second at every pair of scores: computed, not simulated."""
+    """What the first strategy is worth against the second at every pair of scores, computed rather than simulated."""
     if checked_type("first", first, Strategy).game != checked_type("second", second, Strategy).game:
         raise RulesMismatchError(f"the strategies are for different games: {first.game} and {second.game}")
     game = first.game
@@ -217,7 +217,7 @@ def fewest_turns(game: Pig) -> tuple[Strategy, Values]:
 def _meet(
     first: Strategy | None, second: Strategy, payoffs: tuple[float, float, float], threads: int | None
 ) -> tuple[Values, Values]:
-    """What `first` (or the best reply, if None) gets of these payoffs for a win, a loss, and a game without end."""
+    """What `first` (if None, the best reply) gets, given the payoffs for a win, a loss and a game without end."""
     game, bits = second.game, None if first is None else first.bits
     kernel, workers, n = _kernel(game), _threads(game, threads), game.target
     values, waiting = np.zeros((2, n, n))
@@ -247,5 +247,5 @@ def _kernel_of(game: Pig) -> Kernel:
 
 
 def _threads(game: Pig, threads: int | None) -> int:
-    """As many as are asked for. By default one for a short game: it is over before a second thread could help."""
+    """The number asked for; by default 1 for a short game, which is over before a second thread could help."""
     return 1 if threads is None and game.target < WORTH_THREADS else machine.chosen_threads(threads)

@@ -35,7 +35,7 @@ class Strategy:
 
     @classmethod
     def _from_rows(cls, game: Pig, row: Callable[[int], NDArray[np.bool_]]) -> "Strategy":
-        # A row at a time: the decisions of a game to 1000 are 119 MiB as bits, eight times that as bytes.
+        # A row at a time: the decisions of a game to 1000 take 119 MiB as bits and eight times that as bytes.
         return cls(game, np.stack([np.packbits(row(own), axis=-1, bitorder="little") for own in range(game.target)]))
 
     def holds(self, own: int, other: int, turn: int) -> bool:

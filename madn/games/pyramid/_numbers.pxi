@@ -1,11 +1,11 @@
-# Pyramid: the ranks of blocks; `_pyramid.pyx` includes this and says what a block is.
+# Pyramid: the ranks of blocks; `_pyramid.pyx` includes this and explains what a block is.
 
 def bounds(int tiers):
     """Two arrays that say which runs fit into the tiers: most[k], and room[k][c] for c up to most[k].
 
-    A run of n bars takes room n + 1, and so much is in a tier of n bars. So for every k there are at most `most[k]`
-    runs of k bars and more, and c of them take at most `room[k][c]`, the room of the c largest tiers (of those that
-    are long enough). Vectors of runs that fulfil this are numbered; most can be reached, and no other vector can.
+    A run of n bars takes room n + 1, which is just what a tier of n bars has. So for every k there are at most
+    `most[k]` runs of k bars or more, and c of them take at most `room[k][c]`, the room of the c largest tiers (of those
+    that are long enough). Vectors of runs that satisfy this are numbered: most of them can be reached, and no others.
     """
     check_number("tiers", tiers, 2, MOST_TIERS)
     sizes = np.arange(tiers + 1, 1, -1)
@@ -18,7 +18,7 @@ def bounds(int tiers):
 
 
 cdef object ways_of(int tiers, most, room):
-    """[k][c][u]: vectors of runs of 3 to k bars after c longer ones that take room u."""
+    """[k][c][u]: how many vectors of runs of 3 to k bars can follow c longer runs that take room u."""
     runs, width = most[min(3, tiers)] + 2, (tiers + 1) * (tiers + 2) // 2 + tiers + 2
     ways = np.ones((tiers + 1, runs, width), np.uint32)
     for k in range(3, tiers + 1):
@@ -38,7 +38,7 @@ cdef struct Numbers:
     const uint16_t* offset   # [shape][twos]: states of the block before the row
     const uint64_t* places   # of each block: 65536 * its first state in the level + its shape
 
-cdef struct Path:        # before the runs of k bars: how many longer ones, the room they take, their part of the rank
+cdef struct Path:        # for each k: how many runs are longer than k, the room they take, their part of the rank
     int c[MOST_TIERS + 1]
     int u[MOST_TIERS + 1]
     uint32_t rank[MOST_TIERS + 1]
@@ -62,7 +62,7 @@ cdef inline void follow(const Numbers* g, const uint8_t* x, int top, Path* path)
 cdef inline int64_t ranked(const Numbers* g, const uint8_t* x, int k, int c, int u, uint32_t rank) noexcept nogil:
     """Add to the rank what the runs of at most k bars contribute, after c longer ones that take room u.
 
-    Returns -1 if the block does not fulfil the two conditions and has no rank.
+    Returns -1 if the block does not satisfy the two conditions and so has no rank.
     """
     while k > 2:
         if x[k]:
@@ -92,7 +92,7 @@ cdef inline void unrank(const Numbers* g, uint32_t rank, uint8_t* x) noexcept no
 
 
 cdef uint32_t find_levels(const Numbers* g, int k, int c, int u, uint32_t rank, uint8_t* level) noexcept nogil:
-    """Write the levels of the blocks that begin so, in the order of their ranks; return the next rank."""
+    """Write the levels of the blocks with these longer runs, in the order of their ranks; return the next rank."""
     if k == 2:
         level[rank] = <uint8_t>(u - c)
         return rank + 1

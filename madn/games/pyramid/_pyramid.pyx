@@ -1,12 +1,12 @@
 """The pyramid game: the numbering of its states and the sweep over them.
 
-A state is split into a *block*, its runs of three bars and more, and a *row* of the block, its runs of two; along a
+A state is split into a *block*, its runs of three bars or more, and a *row* of the block, its runs of two; along a
 row only the single bars vary. Blocks are ranked by their run lengths, the longest first, among all vectors that
-fulfil two conditions every reachable state fulfils (see `bounds`). The rows of a block and how
-long they are is its *shape*: there are few shapes, and each is kept once. A state is then block, row and single bars.
+satisfy two conditions that every reachable state satisfies (see `bounds`). The lengths of the rows of a block are its
+*shape*: there are few shapes, and each is kept once. A state is then given by block, row and single bars.
 
-The value of a state is two bytes, Z and 255 - W. A turn takes the least of Z and the greatest of W over the states
-that can follow: of the two bytes, simply the least of each. Sixteen bytes are compared at a time.
+The value of a state is two bytes, Z and 255 - W. A turn takes the least Z and the greatest W of the states that can
+follow, which is simply the least of each of the two bytes. Sixteen bytes are compared at a time.
 """
 
 import numpy as np
@@ -29,8 +29,8 @@ cdef enum:
     OPTIONS = 768        # no state has as many actions
     SHAPES = 65536
     SLOTS = 4 * SHAPES
-    PAD = 16             # bytes after the last value of a level that a row may be read into
-    FEW = 2048           # blocks that are not worth waking other threads for
+    PAD = 16             # bytes after the last value of a level: reading a row may run into them
+    FEW = 2048           # with fewer blocks than this, waking other threads does not pay
     NEUTRAL = 255        # in both bytes: never the least, so no action leads to the empty pyramid
 
 MAX_TIERS, PADDING = MOST_TIERS, PAD
@@ -39,9 +39,9 @@ include "_numbers.pxi"
 
 
 cdef void lengths_of(const Numbers* g, uint32_t block, uint8_t* length) noexcept nogil:
-    """Find the rows of a block: the blocks it comes from by marking one bar are known.
+    """Find the rows of a block from those of the blocks that lead to it by marking one bar, which are known.
 
-    Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is some such steps.
+    Marking one bar of a run of n leaves runs of a and b with a + b = n - 1. Every action is a sequence of such steps.
     """
     cdef int a, b, n, row
     cdef int64_t rank
@@ -65,7 +65,7 @@ cdef void lengths_of(const Numbers* g, uint32_t block, uint8_t* length) noexcept
                 x[b] -= 1
             x[n] += 1
             rank = ranked(g, x, n, path.c[n], path.u[n], path.rank[n])
-            if rank >= 0:  # a block that cannot be reached has the shape without rows
+            if rank >= 0:  # a block that cannot be reached has the shape with no rows
                 most_of(most + (a == 2) + (b == 2), g.length + (g.places[rank] & 0xFFFF) * ROWS, ROWS,
                         (a == 1) + (b == 1))
             x[n] -= 1
@@ -85,8 +85,8 @@ include "_sweep.pxi"
 cdef class Blocks:
     """The blocks of a game by level, their shapes, and where the values of each begin in its level.
 
-    The level of a block is the number of bars in its runs of three and more: every action on such a run leads to a
-    lower level. Levels are laid out from the top down, then solved from 0 up.
+    The level of a block is the number of bars in its runs of three or more: every action on such a run leads to a lower
+    level. Levels are laid out from the top down, then solved from 0 up.
     """
 
     cdef Numbers numbers
@@ -94,8 +94,8 @@ cdef class Blocks:
     cdef int kinds                       # shapes so far; 0 is the shape of a block that cannot be reached
     cdef readonly int64_t candidates
     cdef int levels, next                # how many there are, and which one is laid out next
-    cdef object tables                   # keeps the arrays of `numbers`
-    cdef int64_t[::1] first              # of each level in `order`
+    cdef object tables                   # keeps alive the arrays of `numbers`
+    cdef int64_t[::1] first              # where each level begins in `order`
     cdef int64_t[::1] reached            # blocks of each level that can be reached
     cdef int64_t[::1] states             # of each level
     cdef uint32_t[::1] order             # blocks by level, those that can be reached first
@@ -131,7 +131,7 @@ cdef class Blocks:
         self.numbers.places = &self.places[0]
 
     cdef int shape(self, const uint8_t* length) except -1:
-        """The number of the shape with these rows; a new one if there is none yet."""
+        """The number of the shape with these rows, a new number if the shape is new."""
         cdef uint64_t mixed = 0
         cdef int row, slot
         for row in range(ROWS):
@@ -152,7 +152,7 @@ cdef class Blocks:
         return self.kinds - 1
 
     def lay_out(self, int level, int threads):
-        """Find the shapes of a level, all higher ones being known, and give its blocks places; return its states."""
+        """Find the shapes of a level (those above are known) and place its blocks; return how many states it has."""
         if level != self.next:
             raise ValueError(f"levels are laid out from the top down: expected {self.next}, found {level}")
         threads = checked_threads(threads)
@@ -184,8 +184,8 @@ cdef class Blocks:
     def solve(self, levels, int level, int64_t begin, int64_t end, int limit, int threads):
         """Compute the values of blocks `begin` to `end` of a level from lower levels.
 
-        `levels` has for each level its values, two bytes a state and then PADDING bytes, or None where they are not
-        needed any more: actions lead down by at most the number of tiers.
+        `levels` has for each level its values, two bytes per state followed by PADDING bytes, or None if they are no
+        longer needed: actions lead down by at most the number of tiers.
         """
         cdef const uint8_t* values[MOST_TIERS * MOST_TIERS]
         cdef const uint8_t* const* lower = values
@@ -216,7 +216,7 @@ cdef class Blocks:
             solve_block(&self.numbers, lower, level, limit, self.order[i], out)
 
     def block(self, int level, int64_t number):
-        """Return the runs of three bars and more of a block, how many of each length, and the lengths of its rows."""
+        """Return how many runs of each length, from three bars on, a block has, and the lengths of its rows."""
         cdef uint8_t x[MOST_TIERS + 2]
         check_number("level", level, 0, self.levels - 1)
         check_number("block", number, 0, self.reached[level] - 1)

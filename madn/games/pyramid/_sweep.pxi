@@ -8,7 +8,7 @@ cdef struct Option:      # a block that an action leads to, and the runs of two 
 
 
 cdef int options_of(const Numbers* g, uint8_t* x, int level, Option* out) noexcept nogil:
-    """List where the actions on runs of three bars and more lead from a block: to runs b <= a with a + b < n."""
+    """List where the actions on runs of n >= 3 bars lead from a block: they leave runs b <= a with a + b < n."""
     cdef int n, a, b, size = 0
     cdef Path without, with_a
     for n in range(3, g.tiers + 1):
@@ -46,7 +46,7 @@ cdef void solve_block(const Numbers* g, const uint8_t* const* levels, int level,
     cdef Option options[OPTIONS]
     cdef const uint8_t* blocks[OPTIONS]
     cdef uint8_t least[ROWS * 2 * SINGLES]
-    cdef int first[ROWS]     # of `least`, for each row
+    cdef int first[ROWS]     # where each row begins in `least`
     cdef int chunks[ROWS]
     cdef int size, i, row, rows = 0, end = 0, one
     cdef uint64_t place = g.places[block]
@@ -91,6 +91,6 @@ cdef void solve_block(const Numbers* g, const uint8_t* const* levels, int level,
                 w = min(w, mine[2 * one - 1])
             mine[2 * one] = <uint8_t>(255 - w)
             mine[2 * one + 1] = <uint8_t>(254 - z)
-            if level == 0 and row == 0 and one < 2:  # nothing left, and the last bar
+            if level == 0 and row == 0 and one < 2:  # no bar left, and one bar left
                 mine[2 * one] = NEUTRAL if one == 0 else 0
                 mine[2 * one + 1] = NEUTRAL if one == 0 else <uint8_t>(255 - limit)

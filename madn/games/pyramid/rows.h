@@ -4,7 +4,7 @@
 
 #include "../../_machine.h"
 
-/* least[i] = min(least[i], values[i]) for the next 16 * chunks bytes; compilers make one instruction of sixteen */
+/* least[i] = min(least[i], values[i]) for the next 16 * chunks bytes; compilers turn sixteen into one instruction */
 INLINE void least_of(uint8_t *ONLY least, const uint8_t *ONLY values, int chunks) {
     for (; chunks > 0; chunks--, least += 16, values += 16)
         for (int i = 0; i < 16; i++)

@@ -17,12 +17,12 @@ from madn.ranges import as_int, checked_int, checked_type, shown
 State = tuple[int, ...]
 Progress = Callable[[float, str], None]
 
-MIN_TIERS, MOST_TIERS = 2, 100  # of games that can be named; memory ends before
+MIN_TIERS, MOST_TIERS = 2, 100  # of games that are accepted; memory runs out long before
 MOST_RUNS = 99_999
 BASE_MEMORY = 60 << 20  # Python, numpy and the tables of shapes
 CHUNK = 1 << 16  # blocks between two checks for Ctrl-C
-TABLE_ROWS = 1 << 14  # of a table, at a time
-NUMBERING = 0.3  # share of the time that the numbering takes
+TABLE_ROWS = 1 << 14  # rows of a table at a time
+NUMBERING = 0.3  # the share of the time that numbering takes
 
 
 class Action(NamedTuple):
@@ -44,7 +44,7 @@ class Value(NamedTuple):
 
 
 def start(tiers: int) -> State:
-    """The state in which a game begins: one run of each length."""
+    """The state that a game begins in: one run of each length."""
     return (1,) * check_tiers(tiers)
 
 
@@ -87,7 +87,7 @@ def checked_state(state: Sequence[int]) -> State:
 
 
 def bars(state: State) -> int:
-    """The number of bars that are left."""
+    """The number of bars left."""
     return sum(length * runs for length, runs in enumerate(checked_state(state), 1))
 
 
@@ -97,9 +97,9 @@ def is_final(state: State) -> bool:
 
 
 def actions(state: State) -> list[Action]:
-    """U(x): all actions in the order of their numbers, of two that mirror each other one; none in the final state.
+    """U(x): all actions in the order of their numbers, only one of each mirrored pair; none in the final state.
 
-    Marking all that is left is not among them.
+    Marking all bars that are left is not among them.
     """
     if is_final(state):
         return []
@@ -132,10 +132,10 @@ def after(state: State, action: Action) -> State:
 
 @dataclass(frozen=True)
 class Numbering:
-    """How many states there are to be numbered, and what storing their values takes.
+    """How many states have to be numbered, and how much memory their values take.
 
-    A vector has the runs of three bars and more of a state; those that `bounds` lets through get a rank. The level of a
-    vector is the number of its bars.
+    A vector lists the runs of three bars or more of a state; those within `bounds` get a rank. The level of a vector is
+    the number of its bars.
     """
 
     tiers: int
@@ -149,13 +149,13 @@ class Numbering:
         """Count the vectors of a game."""
         room = bounds(check_tiers(tiers))[1].astype(np.int64)
         C, U = room.shape[1], int(room.max()) + tiers + 3
-        fits = np.arange(U) <= room[:, :, None]  # [k][c][u]: whether c runs of k bars and more may take room u
+        fits = np.arange(U) <= room[:, :, None]  # [k][c][u]: whether c runs of k bars or more may take room u
         small = np.ones((C, U), np.int64)  # by c and u of the longer runs: ways to add single bars and runs of two
         for k in (1, 2):
             small = np.where(fits[k], small, 0)
             for c in reversed(range(C - 1)):
                 small[c, : U - k - 1] += small[c + 1, k + 1 :]
-        reached = np.zeros((C, U), np.int64)  # vectors of runs of k bars and more by c and u
+        reached = np.zeros((C, U), np.int64)  # vectors of runs of k bars or more, by c and u
         reached[0, 0] = 1
         for k in range(tiers, 2, -1):
             for c in range(1, C):
@@ -169,7 +169,7 @@ class Numbering:
         return cls(tiers, counts, states)
 
     def memory_bytes(self, keep: bool) -> int:
-        """At least the memory that a solve takes: all values, or those of the levels that are needed at one time."""
+        """A lower bound of the memory for a solve: all values, or those of the levels that are needed at one time."""
         span = len(self.states) if keep else self.tiers + 1
         window = max(sum(self.states[low : low + span]) for low in range(len(self.states)))
         return BASE_MEMORY + 12 * sum(self.counts) + 64 * max(self.counts) + 2 * window
@@ -178,7 +178,7 @@ class Numbering:
 def check_memory(tiers: int, keep: bool = True) -> "Numbering":
     """Return the numbering of a game, or raise ResourceError if this machine does not have the memory it needs."""
     if check_tiers(tiers) > MAX_TIERS:
-        # One run a tier, of any length up to all of it: a Catalan number of states at least.
+        # One run per tier, of any length up to the whole tier, already gives a Catalan number of states.
         least = math.comb(2 * tiers + 2, tiers + 1) // (tiers + 2)
         raise ResourceError(
             f"{tiers} tiers have at least {least:.1e} states and need {2 * least / 2**30:.1e} GiB of memory"
@@ -191,14 +191,14 @@ def check_memory(tiers: int, keep: bool = True) -> "Numbering":
 class Solution:
     """A solved game: W and Z of its states.
 
-    All of them with `keep`; otherwise those to which actions lead from `until` and other states of its level.
+    With `keep` it has all of them; otherwise those that actions lead to from `until` and other states of its level.
     """
 
     def __init__(self, blocks: Blocks, states: list[int], threads: int) -> None:
         self.tiers = blocks.tiers
         self.limit = limit(self.tiers)
         self.threads = threads
-        self.states = sum(states) - 1  # the empty pyramid is not one
+        self.states = sum(states) - 1  # the empty pyramid is not a state
         self.seconds = 0.0
         self._blocks = blocks
         self._sizes = states
@@ -226,13 +226,13 @@ class Solution:
         return not is_final(state) and self.value(state).first <= self.limit
 
     def best_actions(self, state: State) -> list[Action]:
-        """The actions for which (3.3) is least, in the order of their numbers; none in the final state."""
+        """The actions that minimise (3.3), in the order of their numbers; none in the final state."""
         turns = [(self.value(after(state, action)).second, action) for action in actions(state)]
         least = min(turns, default=(0, None))[0]
         return [action for second, action in turns if second == least]
 
     def rows(self) -> Iterator[tuple[State, NDArray[np.uint8], NDArray[np.uint8]]]:
-        """All states, a row at a time: the state without its single bars, and W and Z with 0, 1, 2, … of them.
+        """All states, a row at a time: the state without its single bars, and W and Z for 0, 1, 2, … single bars.
 
         The first row begins with the empty pyramid, which is not a state; its W is 0 and its Z is 255.
         """
@@ -248,7 +248,7 @@ class Solution:
                     yield (0, twos, *long), 255 - pairs[1::2], pairs[::2]
 
     def table(self) -> Iterator[dict[str, NDArray[Any]]]:
-        """Every state, as columns, some thousand at a time: its runs, bars, W and Z, who wins, and the best action.
+        """Every state, as columns, a few thousand at a time: its runs, bars, W and Z, who wins, and the best action.
 
         The best action is the first of `best_actions`; the final state has none.
         """
@@ -298,8 +298,8 @@ def solve(
 ) -> Solution:
     """Solve the game with this many tiers; the bits do not depend on the number of threads.
 
-    With `until`, only the levels up to this state. Without `keep`, values are dropped once no later state needs them;
-    those that the last level leads to remain.
+    With `until`, only the levels up to that state are solved. Without `keep`, values are dropped once no later state
+    needs them; those that the last level leads to remain.
     """
     workers = machine.chosen_threads(threads)
     numbering = check_memory(tiers, keep)

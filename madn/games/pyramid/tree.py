@@ -1,6 +1,7 @@
-"""How to win the pyramid game for sure, as a tree (Figure 6 of the paper): in text and in SVG.
+"""A sure way to win the pyramid game as a tree (Figure 6 of the paper), in text and in SVG.
 
-The winner has one action in each state, the loser all of them. A state that came up before is not followed again.
+The tree has one action of the winner in each state, but all replies of the loser. A state that came up before is not
+followed again.
 """
 
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ MOST_TURNS = 3000
 class Turn:
     """A state with the winner to move, the best action there, the state it leads to, and all replies of the loser.
 
-    `again` says that the state is followed elsewhere in the tree, `cut` that the tree was to be no deeper.
+    `again` says that the state is followed elsewhere in the tree, `cut` that the depth limit was reached.
     """
 
     state: State
@@ -30,23 +31,23 @@ class Turn:
 
 @dataclass(frozen=True)
 class Strategy:
-    """A sure way to win from a state. If the player to move wins, there is one turn without an action before it."""
+    """A sure way to win from a state. If the player to move wins, there is one turn, with no action before it."""
 
     state: State
     turns: list[tuple[Action | None, Turn]]
 
 
 def checked_depth(depth: int) -> int:
-    """The depth of a tree as an int; InvalidNumberError if there is no such depth."""
+    """The depth of a tree as an int; InvalidNumberError if a tree cannot have that depth."""
     return checked_int("depth", depth, 1, MOST_TURNS)
 
 
 def strategy(solution: Solution, state: State, depth: int | None = None) -> Strategy:
-    """The strategy of the winner from a state, for at most `depth` turns of his; all values must have been kept.
+    """The strategy of the winner from a state, for at most `depth` of the winner's turns; needs all values kept.
 
-    Of several best actions the first in the order of their numbers is taken.
+    Of several best actions, the first in the order of their numbers is taken.
     """
-    followed: dict[State, int] = {}  # with how many turns to go
+    followed: dict[State, int] = {}  # and with how many turns to go
     count = 0
 
     def turn(x: State, left: int) -> Turn:
@@ -96,7 +97,7 @@ INK, PAPER, BOX, PALE, LAST = "#2b2413", "#fffdf5", "#dce8f4", "#f1f1f1", "#f3d5
 def as_svg(tree: Strategy) -> str:
     """The tree as an SVG document: boxes with a state and the winner's action, ovals where one bar is left.
 
-    A box is dashed if what follows is not drawn there: because it is elsewhere in the tree, or deeper than asked for.
+    A box is dashed if its continuation is not drawn there, because it is elsewhere in the tree or beyond the depth.
     """
     width = CHARACTER * max(len(state_text(checked_type("tree", tree, Strategy).state)), 9) + 20
     step = width + GAP
@@ -122,7 +123,7 @@ def as_svg(tree: Strategy) -> str:
             shapes.append(text(x + width / 2, y + 4 + 14 * (number - (len(words) - 1) / 2), word))
 
     def place(turn: Turn, column: int) -> float:
-        """Draw a turn and what follows it; return the height it is at."""
+        """Draw a turn and what follows it; return the height at which it is drawn."""
         nonlocal used
         ends = is_final(turn.after)
         if turn.replies:

@@ -1,7 +1,7 @@
-"""What a process writes down between sweeps: two checkpoints take turns, and a small file says which ones count.
+"""What a process writes down between sweeps: two checkpoints that take turns, and a small file that says which count.
 
-A checkpoint counts when all processes have it. Each is on disk everywhere before anybody notes it, and the one before
-stays until all have noted the new one: so there is always one that all have.
+A checkpoint counts when all processes have it. It is on disk everywhere before any process notes it, and the one before
+stays until all have noted the new one, so there is always one that all have.
 """
 
 import os
@@ -19,7 +19,7 @@ from madn.solver.scratch import Scratch
 
 
 class Checkpoints:
-    """The checkpoints of one component, of one process."""
+    """The checkpoints that one process has of one component."""
 
     def __init__(self, scratch: Scratch, pair: Pair, processes: Processes) -> None:
         self.scratch, self.processes = scratch, processes
@@ -53,7 +53,7 @@ class Checkpoints:
         return self.noted[-1] if common else None
 
     def read(self, noted: Mapping[str, Any], dtype: Any) -> Iterator[Values]:
-        """The arrays of a checkpoint, one after the other."""
+        """Read the arrays of a checkpoint, one after the other."""
         path = self.files[noted["file"]]
         if not path.exists():
             raise damaged(path, "missing")
@@ -66,6 +66,6 @@ class Checkpoints:
                 yield values
 
     def remove(self) -> None:
-        """Remove everything: the component is solved."""
+        """Remove everything, now that the component is solved."""
         for path in (self.state, *self.files):
             path.unlink(missing_ok=True)

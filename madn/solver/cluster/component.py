@@ -1,13 +1,14 @@
 """A component of which this process computes one panel of columns, for all rows.
 
 Moves of the row player stay in the panel. Moves of the column player lead up to six classes to the left: those columns
-of each strip, the edge, come from the process before as soon as its kernel has them at hand. Captures of the row player
-lead up to a lap to the right: their values come from the processes there, and a sweep reads them as the last one left
-them, as it does with captures of the column player. So every process computes the same from the same, however many
-there are. A process works through stages, strips that it computes between two exchanges, a stage behind the one before.
+of each strip, the edge, come from the process before as soon as its kernel has computed them. Captures of the row
+player lead up to a lap to the right: their values come from the processes there, and a sweep reads them as the last one
+left them, as it does with captures of the column player. So the same values are computed from the same others, however
+many processes there are. A process works through stages, the strips that it computes between two exchanges; it is a
+stage behind the process before it.
 
-What comes from the right fills slots that up to six later strips still read as the last sweep left them: it is put
-there when those are computed.
+Values from the right fill slots that up to six later strips still read as the last sweep left them, so they are put
+there only once those strips are computed.
 """
 
 import time
@@ -32,11 +33,11 @@ from madn.solver.solution import Extreme, Found
 from madn.solver.strips import Starts, StripFile, Tiling
 from madn.solver.tables import LANES, Panel, SweepTables, column_groups, first_captured
 
-STAGE = 1 << 18  # pairs of states a process, at the least, between two exchanges: about a millisecond
+STAGE = 1 << 18  # at least this many pairs of states a process between two exchanges: about a millisecond
 
 
 class PanelComponent(ABC):
-    """The panel of this process: `panels[processes.number]`. What kind it is says where its values are."""
+    """The panel of this process: `panels[processes.number]`. Its subclass decides where its values are."""
 
     def __init__(
         self,
@@ -59,12 +60,12 @@ class PanelComponent(ABC):
         self.R: Values
         self.tables: SweepTables
         self.sweeper: Sweeper
-        self.computed, self.work = 0.0, 0  # seconds, and the updates in them
+        self.computed, self.work = 0.0, 0  # seconds of computing, and the updates in that time
         lap, boxed = rows.rules.squares, columns.class_start
         self._left = [n for n in range(processes.number) if panels[n].end - 1 + lap >= panel.first]
         self._right = [n for n in range(processes.number + 1, len(panels)) if panel.end - 1 + lap >= panels[n].first]
         self._boxed = np.searchsorted(columns.boxed, boxed)  # by class: where it begins among the boxed columns
-        # The boxed columns, by their numbers, whose values come from each process, and its own.
+        # The numbers of the boxed columns whose values come from each process, and of its own ones.
         self.boxed = {number: self._boxed_of(number, processes.number) for number in self._right}
         self.boxed[processes.number] = self._boxed_of(processes.number, None)
         self.keep = False
@@ -74,7 +75,7 @@ class PanelComponent(ABC):
         row_exits: Sequence[tuple[Starts, tuple[Values, Values]]],
         column_exits: Sequence[tuple[NDArray[np.int64], tuple[Values, Values]]],
     ) -> None:
-        """Make the kernel, once there are L, R and `start`; of exits come where rows begin, and their matrices."""
+        """Make the sweeper, once L, R and `start` are set; an exit is where its rows begin, and its matrices."""
         row_starts, column_starts = [start for start, _ in row_exits], [start for start, _ in column_exits]
         captures = capture_places(self.rows, self.columns, self.panel)
         sides = self.rows, self.columns, self.start
@@ -90,25 +91,25 @@ class PanelComponent(ABC):
 
     @abstractmethod
     def store(self, path: Path, tiling: Tiling) -> str:
-        """Have the panel in a file; returns its checksums as text."""
+        """Make sure that the panel is in a file; return its checksums as text."""
 
     def close(self) -> None:  # noqa: B027  (nothing to do in memory)
-        """Let go of files."""
+        """Close files."""
 
     @property
     def nbytes(self) -> int:
-        """The memory that its values take, without those of exits."""
+        """The memory that its values take, exits not included."""
         return int(self.L.nbytes + self.R.nbytes + self.sweeper.after_capture.nbytes)
 
     def sweep(self, compute: bool = True, keep: bool = False) -> Iterator[tuple[float, float, int]]:
-        """Compute every value once; yields the part done, the largest change of what captures lead to, and updates.
+        """Compute every value once; after each stage, yields the fraction done, a change, and the number of updates.
 
-        Values need to be there afterwards only if they are to be kept. Without computing, captures come to lead to what
-        is there.
+        The change is the largest of the values that captures lead to. Values need to be available afterwards only with
+        `keep`. Without `compute`, captures are only made to lead to the values that are there.
         """
         self.keep, processes = keep, self.processes
         waiting = [_Inbox(self, source) for source in self._right]
-        own: deque[int] = deque()  # stages whose captures of this process are not placed yet
+        own: deque[int] = deque()  # stages whose captures from this process are not yet placed
         for stage, strips in enumerate(self.stages):
             change, updates = self.run(strips, examine=False) if compute else (0.0, 0)
             for to in self._left:
@@ -135,7 +136,7 @@ class PanelComponent(ABC):
         return found
 
     def run(self, strips: range, examine: bool) -> tuple[Any, ...]:
-        """Pass over the strips of a stage that have columns here: from the edge of the process before to the next."""
+        """Pass over those strips of a stage that have columns here; take an edge from the left, and pass one on."""
         here = range(strips.start, min(strips.stop, self.strips))
         if not here:
             return (0.0, 0)
@@ -162,13 +163,13 @@ class PanelComponent(ABC):
             _packing.round_values(values, self.threads)
 
     def checkpoint(self) -> Iterator[Values]:
-        """What the next sweep starts from: what captures lead to; those of the row player follow strip by strip."""
+        """What the next sweep starts from: the values that captures lead to, the row player's strip by strip."""
         yield self.sweeper.after_capture
         for strip in range(self.strips):
             yield self._captures(range(strip, strip + 1), self.boxed[self.processes.number])
 
     def take_up(self, written: Iterator[Values]) -> None:
-        """Go on from a checkpoint."""
+        """Continue from a checkpoint."""
         after_capture, self.keep = next(written), False
         for strip, values in zip(range(self.strips), written, strict=True):
             self.place(strip, self.processes.number, values)
@@ -183,12 +184,12 @@ class PanelComponent(ABC):
         return min(self.stages[stage].stop + DIE, self.strips) <= computed
 
     def _wanted(self, strips: range, to: int) -> range:
-        """Those of some strips that a process keeps columns of."""
+        """Those of some strips of which a process has columns."""
         end = min(strips.stop, self.panels[to].end) if self.mirrored else strips.stop
         return range(strips.start, max(strips.start, end))
 
     def _boxed_of(self, source: int, to: int | None) -> range:
-        """The boxed columns of a panel, by their numbers, that the captures in another one lead to; or all of them."""
+        """The numbers of the boxed columns of a panel that captures in another one lead to, or of all of them."""
         panel = self.panels[source]
         end = panel.end if to is None else min(panel.end, self.panels[to].end + self.rows.rules.squares)
         return range(int(self._boxed[panel.first]), int(self._boxed[end]))
@@ -246,17 +247,17 @@ class PanelComponent(ABC):
         return range(self.stages[stage].start, min(self.stages[stage].stop, self.strips))
 
     def place(self, strip: int, source: int, values: Values) -> None:
-        """Let the captures of a strip lead to the values of the boxed columns that a process has: L, then R."""
+        """Let the captures of a strip lead to these values, in L and in R, of a process's boxed columns."""
         self.fill(strip, source, values)
 
     def fill(self, strip: int, source: int, values: Values, *, slots: bool = True, pairs: bool = True) -> None:
-        """Have the kernel place such values: in slots of this strip, and as pairs that other strips read."""
+        """Have the kernel place these values: in slots of this strip, and as pairs that other strips read."""
         kept, (left, right) = self.kept(strip, self.boxed[source]), values.reshape(2, -1)
         self.sweeper.place_captures(strip, kept.start, kept.stop, left, right, self.threads, slots, pairs)
 
 
 class _Inbox:
-    """What comes in a sweep from one process to the right, stage by stage, and waits to be placed."""
+    """What one process to the right sends during a sweep, stage by stage, waiting to be placed."""
 
     def __init__(self, component: PanelComponent, source: int) -> None:
         self.component, self.source = component, source
@@ -265,7 +266,7 @@ class _Inbox:
         self.values = component.L[:0]
 
     def _expect(self) -> None:
-        """Let the message of the next stage come."""
+        """Begin to receive the message of the next stage."""
         component = self.component
         strips = component._wanted(component.stages[self.next], component.processes.number)
         boxed = component.boxed[self.source]
@@ -274,7 +275,7 @@ class _Inbox:
         self.arrived = component.processes.expect(self.source, CAPTURES, self.values)
 
     def place(self, passed: Callable[[int, int], bool], computed: int, done: bool) -> None:
-        """Place what has come, as far as nothing needs what was there; in the end all, once it is there."""
+        """Place what has arrived where nothing needs the old values; at the end, wait for all of it and place it."""
         component = self.component
         while self.next < len(component.stages):
             if self.arrived is None:
@@ -305,7 +306,7 @@ def capture_places(rows: Side, columns: Side, panel: Panel) -> tuple[NDArray[np.
 
 
 class PanelInMemory(PanelComponent):
-    """A panel whose matrices are in memory, and what its moves into other finish zones lead to."""
+    """A panel whose matrices are in memory, as is what its moves into other finish zones lead to."""
 
     def __init__(
         self,
@@ -335,7 +336,7 @@ class PanelInMemory(PanelComponent):
         return super().nbytes + self.exit_bytes
 
     def cut_stages(self) -> list[range]:
-        """Strips in runs of enough work for all."""
+        """Consecutive strips, with enough work for all processes in each stage."""
         return stages(self.rows, self.columns, len(self.panels))
 
     def store(self, path: Path, tiling: Tiling) -> str:
@@ -349,7 +350,7 @@ class PanelInMemory(PanelComponent):
 
 
 def stages(rows: Side, columns: Side, count: int) -> list[range]:
-    """All strips, in runs of enough work for so many processes."""
+    """Cut all strips into stages that have enough work for `count` processes."""
     sizes = np.diff(rows.class_start).astype(np.int64) * columns.size
     cuts, least = [0], STAGE * count
     for strip in range(1, len(sizes)):

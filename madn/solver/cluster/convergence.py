@@ -20,8 +20,8 @@ from madn.solver.sides import Side
 from madn.solver.solution import Extreme, Extremes, Found
 from madn.solver.tables import LANES, Panel
 
-SELDOM = 20  # a checkpoint is written when the work since the last has taken so many times as long as writing one ...
-COST = 0.05  # ... which takes so many seconds, as long as none was written
+SELDOM = 20  # a checkpoint is written when the work since the last took this many times as long as writing one ...
+COST = 0.05  # ... which is taken to be this many seconds before the first one
 PROGRESS = ("sweeps", "updates", "change", "target")
 
 
@@ -43,8 +43,8 @@ class ClusterConvergence:
         self.unit = plan.representation.unit
         self.sweeps = self.updates = 0
         self.large = can_stream(plan.rules, *(side.finish for side in sides))
-        self.change = math.inf  # of what captures lead to, in the last sweep
-        self.kept = False  # whether the values of the last sweep are there
+        self.change = math.inf  # of the values that captures lead to, in the last sweep
+        self.kept = False  # whether the values of the last sweep are available
         self.target = plan.tolerance * self.unit / 2
         self.found: Found | None = None
         self._written, self._cost = time.perf_counter(), COST
@@ -60,11 +60,11 @@ class ClusterConvergence:
             self.component.take_up(self.checkpoints.read(noted, self.component.L.dtype))
 
     def run(self) -> Iterator[float]:
-        """Sweep until the residual is small enough; yields the part of the work that is done, by estimate.
+        """Sweep until the residual is small enough; yields an estimate of the fraction of the work that is done.
 
-        Sweeping goes on until what captures lead to, which alone was old when a value was computed, has changed by half
-        the tolerance at most. Then the residual is measured, by a pass that only reads, after values have been rounded
-        as they are stored.
+        Sweeping goes on until the values that captures lead to, which alone were old when a value was computed, have
+        changed by at most half the tolerance. Then values are rounded as they are stored, and a pass that only reads
+        measures the residual.
         """
         while self.sweeps < MOST_SWEEPS:
             while (not self.kept or self.change > self.target) and self.sweeps < MOST_SWEEPS:
@@ -80,7 +80,7 @@ class ClusterConvergence:
         raise PlanError(f"a residual of {self.plan.tolerance:g} was not reached in {MOST_SWEEPS} sweeps")
 
     def _sweep(self) -> Iterator[float]:
-        """One sweep; of a component that may be streamed, values are kept and rounded as one computer does it."""
+        """Sweep once; if the component may be streamed, values are kept and rounded as on one computer alone."""
         expected = self.plan.representation.sweeps + 1
         keep = not self.large or self.change <= NEAR_THE_END * self.target
         change, updates = 0.0, 0
@@ -100,7 +100,7 @@ class ClusterConvergence:
             self._checkpoint()
 
     def _checkpoint(self) -> None:
-        """Write down what the next sweep starts from; the last sweep is not: what it leaves is examined at once."""
+        """Record what the next sweep starts from; there is no need after the last one, which is examined at once."""
         began = time.perf_counter()
         arrays = self.component.checkpoint() if self.component is not None else ()
         self.checkpoints.write({name: getattr(self, name) for name in PROGRESS}, arrays, self.panels)
@@ -108,7 +108,7 @@ class ClusterConvergence:
         self._cost = self._written - began
 
     def _examine(self) -> Found:
-        """What all processes find; the first in the order of one process where values are equal."""
+        """Combine what all processes find; of equal values, take the one that one process alone would find first."""
         found = None
         if self.component is not None:
             found = self.component.examine()
@@ -130,7 +130,7 @@ class ClusterConvergence:
         return int(start[strip]) + chunk, extreme.column, extreme.row, extreme.column_moves
 
     def extremes(self) -> Extremes:
-        """What the last reading pass found, as probabilities and boards."""
+        """What the last examination found, as probabilities and boards."""
         if self.found is None:
             raise RuntimeError("extremes are known after run()")
         return Extremes.of(self.found, self.unit, self._board)

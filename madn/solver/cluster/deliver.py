@@ -15,11 +15,11 @@ from madn.solver.numbers import Values
 from madn.solver.sides import Side
 from madn.solver.zones import Zones
 
-TOGETHER = 1 << 22  # values, about, that are asked for at a time
+TOGETHER = 1 << 22  # about how many values are gathered at a time
 
 
 class ClusterDelivery:
-    """Gives each solved component to a receiver, which process 0 has; `room` are bytes for that."""
+    """Gives each solved component to a receiver, which process 0 has; `room` is the memory for that, in bytes."""
 
     def __init__(self, parts: Parts, processes: Processes, receiver: Receiver | None, room: int) -> None:
         self.parts, self.processes, self.receiver, self.room = parts, processes, receiver, room
@@ -32,7 +32,7 @@ class ClusterDelivery:
         return self.receiver is None or all(self.receiver.has(run.first, run.size) for run in runs)
 
     def pair(self, pair: Pair) -> dict[str, Any]:
-        """Deliver a component; process 0 learns the values of the boards that are reported."""
+        """Deliver a component; process 0 returns the values of the boards that are reported."""
         wins: dict[str, float] = {}
         squares = self.plan.rules.squares
         boards = [board for board in self.plan.boards() if {mask >> squares for mask in board.masks} == set(pair)]
@@ -62,7 +62,7 @@ class ClusterDelivery:
     def _collect(self, own: int, other: int, boards: dict[int, Board], wins: dict[str, float]) -> None:
         mine, theirs = self.parts.sides[own], self.parts.sides[other]
         representation = self.plan.representation
-        rows = max(TOGETHER, int(np.diff(mine.class_start).max()) * theirs.size)  # come at a time
+        rows = max(TOGETHER, int(np.diff(mine.class_start).max()) * theirs.size)  # values at a time
         left = self.room - ENCODING - rows * representation.itemsize
         room = max(LEAST_ROOM, left // 8 * 7)  # an eighth is for what the allocator keeps, as on one computer
         for band in bands_in_room(self.zones, mine, theirs, representation.dtype, room):
@@ -83,7 +83,7 @@ class ClusterDelivery:
                     self.receiver.take(part.run.first, part.run.size, part.first, part.values)
             if self.receiver:
                 self.receiver.flush()
-            del band, part  # their memory is free before the next is made
+            del band, part  # free their memory before the next band is made
         self.processes.first(())
 
     def _classes(self, band: Band, mine: Side, theirs: Side) -> Iterator[range]:
@@ -97,7 +97,7 @@ class ClusterDelivery:
             wanted = wanted[count + 1 :]
 
     def _rows(self, own: int, other: int, classes: range) -> Values | None:
-        """The rows of some classes with the own side to move, for process 0; all others take part."""
+        """Gather the rows of some classes, own side to move, in process 0; all processes take part."""
         columns = range(len(self.parts.sides[other].class_start) - 1)
         wanted = Wanted(own, other, classes, columns, both=False)
         matrices = self.parts.gather([wanted] + [None] * (self.processes.count - 1))
@@ -105,5 +105,5 @@ class ClusterDelivery:
 
 
 def _sides(pair: Pair) -> list[Pair]:
-    """A component with either side as its own, once if they are alike."""
+    """A component seen from either side, or only once if both are alike."""
     return [pair] if pair[0] == pair[1] else [pair, pair[::-1]]

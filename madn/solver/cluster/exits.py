@@ -1,7 +1,7 @@
-"""What moves out of a component lead to, as far as a panel needs it: got from all processes before the first sweep.
+"""What moves out of a component lead to, as far as a panel needs it, gathered before the first sweep.
 
-For a panel in memory it is there as whole matrices. For a streamed one each exit becomes a file of this process, which
-`RowWindow` and `ColumnWindow` read strip by strip: a few classes at a time are gathered and written to it.
+A panel in memory gets it as whole matrices. For a streamed one, each exit becomes a file of this process, which
+`RowWindow` and `ColumnWindow` read strip by strip; it is gathered and written a few classes at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,11 +18,11 @@ from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile, Tiling
 from madn.solver.tables import Panel
 
-TOGETHER = 1 << 24  # pairs of states a process, about, that are gathered at a time
+TOGETHER = 1 << 24  # about how many pairs of states a process gathers at a time
 
 
 class Exits:
-    """The exits of one component, which has `rows` and `columns`; all processes go through them together."""
+    """The exits of the component with these rows and columns; all processes go through them together."""
 
     def __init__(self, parts: Parts, rows: Side, columns: Side, panels: Sequence[Panel]) -> None:
         self.parts, self.rows, self.columns, self.panels = parts, rows, columns, panels
@@ -100,7 +100,7 @@ class Exits:
         return file
 
     def _steps(self, wanted: list[Wanted], own: Side, other: Side, by_rows: bool) -> Iterator[range]:
-        """Classes that are gathered together: as many as `TOGETHER` allows, in the panel that wants most."""
+        """Classes that are gathered together: as many as `TOGETHER` allows for the panel that wants most."""
         start, across = (own.class_start, other.class_start) if by_rows else (other.class_start, own.class_start)
         kept = [wants.columns if by_rows else wants.rows for wants in wanted]
         width = max(1, *(int(across[classes.stop] - across[classes.start]) for classes in kept))
@@ -120,7 +120,7 @@ class ExitFiles:
     of_columns: dict[int, StripFile] = field(default_factory=dict)
 
     def close(self) -> None:
-        """Remove them."""
+        """Close and remove them."""
         for file in (*self.of_rows.values(), *self.of_columns.values()):
             file.close()
             file.path.unlink(missing_ok=True)
@@ -129,8 +129,8 @@ class ExitFiles:
 def _cut(wants: Wanted, step: range, by_rows: bool, mirrored: bool) -> Wanted | None:
     """What is wanted of some classes, if anything is.
 
-    In a mirrored component a strip has columns of its own pips and more. So rows of an exit are read with columns of
-    more pips than theirs only, and the columns of a strip lead to states of at most six less.
+    In a mirrored component a strip has columns with its own number of pips or more. So rows of an exit are read only in
+    columns with more pips than theirs, and the columns of a strip lead to states with at most six fewer.
     """
     rows, columns = wants.rows, wants.columns
     if by_rows:

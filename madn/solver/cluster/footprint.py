@@ -1,4 +1,4 @@
-"""What a component asks of each process of a cluster, counted without making anything."""
+"""What a component needs of each process of a cluster, counted without building anything."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,16 +22,16 @@ from madn.solver.graph import Pair, exits
 from madn.solver.strips import PART
 from madn.solver.tables import GROUP, LANES, Panel
 
-RING = 2 * 4 * LANES  # values of a thread for each column that it keeps at hand: TOGETHER chunks, both matrices
+RING = 2 * 4 * LANES  # values per thread for each column that it keeps at hand: TOGETHER chunks, both matrices
 
 Counts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Load:
-    """What one component asks of one process, in values; `left` and `right` is what comes from there in a sweep.
+    """What one component needs of one process, in values; `left` and `right` is what comes from there in a sweep.
 
-    `streamed` is the memory if the panel is streamed, None if it never is; `late` and `exit_files` are on disk then.
+    `streamed` is the memory if the panel is streamed, or None if it never is; `late` and `exit_files` are then on disk.
     """
 
     memory: int
@@ -39,18 +39,18 @@ class Load:
     checkpoint: int
     left: int
     right: int
-    exits: int  # what is got from other processes, if it is not streamed
+    exits: int  # what comes from other processes, if it is not streamed
     late: int
     exit_files: int  # positions only
 
 
 def max_processes(rules: Rules, pair: Pair) -> int:
-    """How many panels a component can have."""
+    """How many panels a component can have at most."""
     return max(1, ((rules.squares + 1) * (rules.pieces - pair[1].bit_count()) + 1) // DIE)
 
 
 def component_loads(rules: Rules, pair: Pair, processes: int, threads: int) -> list[Load]:
-    """What a component asks of each process that has a panel of it."""
+    """What a component needs of each process that has a panel of it."""
     rows, columns = (_sizes(rules, zone) for zone in pair)
     height = np.cumsum(rows) if pair[0] == pair[1] else np.full(len(columns), rows.sum())
     work = (columns * height).astype(float)
@@ -71,7 +71,7 @@ class _PanelSizes:
         self.edge = max(0, panel.first - DIE)
 
     def load(self, threads: int) -> Load:
-        """All of it."""
+        """What the panel needs."""
         below, (first, end) = int(self.rows[: self.strips].sum()), self.panel
         states = sum(int(self._of_zone(zone)[self.edge : end].sum()) for zone in exits(self.rules, self.pair[1]))
         ahead = sum(int(self._of_zone(zone)[: self.strips].sum()) for zone in exits(self.rules, self.pair[0]))
@@ -96,7 +96,7 @@ class _PanelSizes:
         )
 
     def _widths(self, ahead: int) -> Counts:
-        """How many columns of the panel each of its strips has, or each that many pips before one."""
+        """How many columns of the panel each of its strips has, or the strip `ahead` classes after each."""
         total = np.concatenate([[0], np.cumsum(self.columns)])
         strips = np.arange(self.strips) + ahead if self.mirrored else np.zeros(self.strips, np.int64)
         widths: Counts = total[self.panel.end] - total[strips.clip(*self.panel)]
@@ -126,12 +126,12 @@ class _PanelSizes:
         return states
 
     def _share(self, f: int, g: int) -> float:
-        """How many pairs of states of two finish zones are positions."""
+        """The fraction of the pairs of states of two finish zones that are positions."""
         pairs = side_size(self.rules, f) * side_size(self.rules, g)
         return component_positions(self.rules, f, g) / (pairs if f == g else 2 * pairs)
 
     def _captured(self) -> int:
-        """What the column player's captures lead to."""
+        """The values that the column player's captures lead to."""
         first, end = self.panel
         total = np.concatenate([[0], np.cumsum(self.columns)])
         earliest = np.arange(len(self.boxed_rows)) - self.rules.squares if self.mirrored else np.zeros(1, np.int64)
@@ -139,7 +139,7 @@ class _PanelSizes:
         return 2 * int((self.boxed_rows * widths).sum())
 
     def _messages(self, rows: int) -> int:
-        """What comes and goes while so many rows are computed: edges, and values of boxed columns."""
+        """What is received and sent while this many rows are computed: edges, and values of boxed columns."""
         first, end = self.panel
         last = max(panel.end for panel in self.panels)
         edges = int(self.columns[self.edge : first].sum())
@@ -150,7 +150,7 @@ class _PanelSizes:
         return 2 * (rows + LANES) * (edges + values)
 
     def _beside(self, threads: int) -> int:
-        """What is in memory besides: rings of the threads, captures that are set aside, what the kernel remembers."""
+        """What else is in memory: the threads' rings, captures that are set aside, what the kernel remembers."""
         states = [self._of_zone(zone) for zone in exits(self.rules, self.pair[1])]
         ring = WINDOW * (int(self.columns.max()) + sum(int(sizes.max()) for sizes in states)) + GROUP
         aside = 4 * int(self.rows.max()) ** 2 if self.mirrored else 0
@@ -166,7 +166,7 @@ class _PanelSizes:
         windows = 0
         for zone in exits(self.rules, g):
             windows += (2 if zone.bit_count() > g.bit_count() else 1) * int((rows * self._states(zone)).max())
-        for zone in exits(self.rules, f):  # a roll leads from so many squares before the finish square
+        for zone in exits(self.rules, f):  # a roll leads to a finish square from that many squares before it
             sizes, square = self._of_zone(zone), (zone & ~f).bit_length() - 1
             for slots, nearest in ((DIE - 1 - square, 1), (1, DIE - square)):
                 ahead = self._widths(nearest)

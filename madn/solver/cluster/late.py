@@ -1,7 +1,8 @@
-"""What the row player's captures lead to, of a streamed panel: in a file, for each strip a block from each process.
+"""The values that the row player's captures lead to in a streamed panel: a block of each process for each strip.
 
-A strip reads its blocks when it is computed, as the last sweep left them; after that each is written anew, when its
-process has computed those values. So one file is enough, and nothing of it is in memory between two strips.
+They are in a file. When a strip is computed it reads its blocks as the last sweep left them; after that each block is
+overwritten once its process has computed the new values. So one file is enough, and none of it is in memory between two
+strips.
 """
 
 import os
@@ -18,9 +19,9 @@ from madn.solver.strips import announce, transfer
 
 
 class LateFile:
-    """A file of blocks of values: `sizes` says for each process how many there are for each strip.
+    """A file of blocks of values: `sizes` says for each process how many values its block has for each strip.
 
-    A block that was never written is zeros. What is read is compared with checksums, which this process remembers.
+    A block that was never written reads as zeros. What is read is compared with checksums, which this process keeps.
     """
 
     def __init__(self, path: Path, sizes: Mapping[int, list[int]], dtype: Any) -> None:
@@ -36,7 +37,7 @@ class LateFile:
             self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
 
     def read(self, strip: int, source: int) -> Values:
-        """The values of a strip that a process has."""
+        """Read the block of a process for a strip."""
         (place, size), expected = self._blocks[strip, source], self._sums.get((strip, source))
         if expected is None:
             return np.zeros(size, self.dtype)
@@ -44,23 +45,23 @@ class LateFile:
         transfer(os.preadv, self.handle, values.view(np.uint8).data, place, self.path)
         found = zlib.crc32(values.data)
         if found != expected:
-            block = f"what process {source} has for strip {strip}"
+            block = f"the block of process {source} for strip {strip}"
             raise damaged(self.path, f"checksum of {block} expected {expected:08x}, found {found:08x}")
         return values
 
     def write(self, strip: int, source: int, values: Values) -> None:
-        """Write the values of a strip that a process has."""
+        """Write the block of a process for a strip."""
         with writing_to(self.path):
             transfer(os.pwritev, self.handle, values.view(np.uint8).data, self._blocks[strip, source][0], self.path)
         self._sums[strip, source] = zlib.crc32(values.data)
 
     def announce(self, strip: int) -> None:
-        """Say that a strip will be read soon."""
+        """Announce that a strip's blocks will be read soon."""
         for (number, _), (place, size) in self._blocks.items():
             if number == strip:
                 announce(self.handle, place, place + size * self.dtype.itemsize)
 
     def close(self) -> None:
-        """Remove the file: a checkpoint has what another process may go on from."""
+        """Close and remove the file; what a later process may continue from is in a checkpoint."""
         os.close(self.handle)
         self.path.unlink(missing_ok=True)

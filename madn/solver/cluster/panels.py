@@ -1,4 +1,4 @@
-"""Which process computes which columns of a component: panels of whole classes, as much work for each."""
+"""Which process computes which columns of a component: panels of whole classes, about the same work in each."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,13 +11,13 @@ from madn.solver.sides import Side
 from madn.solver.tables import Panel
 
 LEAST_WORK = 20_000  # pairs of states: a smaller panel is not worth the messages
-OPTIONS = 0.05  # of the time of a pair, an option of its column costs so much: three pieces, measured
+OPTIONS = 0.05  # the share of a pair's time that each option of its column takes: measured with three pieces
 
 
 def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = LEAST_WORK) -> list[Panel]:
-    """Panels for the first few processes, all classes of columns in order; `speeds` are those of all processes.
+    """Cut all classes of columns, in order, into panels for the first few processes; `speeds` are those of all.
 
-    A panel has at least six classes, as far as a roll leads: so a process needs columns of the one before it only.
+    A panel has at least six classes, as far as a roll leads, so a process needs columns only of the one before it.
     Small components have fewer panels than there are processes.
     """
     work = class_work(rows, columns)

@@ -1,7 +1,7 @@
-"""Solved components, spread over the processes: each has its panel of every one in a file of its own.
+"""Solved components, spread over the processes: each process has its panel of every component in a file of its own.
 
 A process that needs something of a solved component gets the tiles from those that have them. All know which panels
-there are and who needs what, so nothing has to be asked for: everybody sends what is wanted of its own part.
+there are and who needs what, so nothing has to be asked for: every process sends what is wanted of its own panel.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ from madn.solver.scratch import Scratch
 from madn.solver.strips import LEFT, RIGHT, Packed, StripFile, Tiling
 from madn.solver.tables import LANES, Panel
 
-MESSAGE = 1 << 23  # bytes, about
+MESSAGE = 1 << 23  # bytes, approximately
 
 
 class Wanted(NamedTuple):
@@ -30,7 +30,7 @@ class Wanted(NamedTuple):
     other: int
     rows: range
     columns: range
-    both: bool = True  # matrices, or only the one with the own side to move
+    both: bool = True  # both matrices, or only the one with the own side to move
 
 
 class Piece(NamedTuple):
@@ -58,7 +58,7 @@ class Parts:
         return self._tilings[pair]
 
     def figures(self, pair: Pair) -> dict[str, Any] | None:
-        """What this process noted of a component when that was solved: figures, checksums, and how it was cut."""
+        """What this process noted about a component when it was solved: figures, checksums, and how it was cut."""
         if pair not in self._figures:
             figures = read_figures(self.scratch.path(pair, "done"), self.scratch.task)
             if figures is None:
@@ -69,7 +69,7 @@ class Parts:
     def save(
         self, pair: Pair, component: PanelComponent | None, panels: Sequence[Panel], figures: dict[str, Any]
     ) -> None:
-        """Write the panel of this process, if it has one; the component is solved when all have done that."""
+        """Write the panel of this process, if it has one; the component is solved once all have done that."""
         sums = ""
         if component is not None:
             sums = component.store(self.scratch.path(pair, "values"), self.tiling(pair))
@@ -112,7 +112,7 @@ class Parts:
         outgoing: list[list[list[Piece]]],
         incoming: list[list[list[Piece]]],
     ) -> None:
-        """Send the tiles that others want, a few at a time, and put those in place that come."""
+        """Send the tiles that other processes want, a few at a time, and put those that arrive in their place."""
         me = self.processes.number
         rounds = max(map(len, [*outgoing, *incoming]), default=0)
         for number in range(rounds):
@@ -137,7 +137,7 @@ class Parts:
             self.processes.finish_sending()
 
     def _messages(self, pair: Pair, wanted: Wanted | None, panel: Panel) -> list[list[Piece]]:
-        """What a process that wants something gets from the one that has a panel, by messages."""
+        """What a process gets of a panel that another one has, message by message."""
         if wanted is None:
             return []
         out: list[list[Piece]] = []
@@ -170,7 +170,7 @@ def pieces(pair: Pair, wanted: Wanted, panel: Panel) -> Iterator[Piece]:
 
 
 def _read(file: StripFile, piece: Piece, wanted: Wanted) -> Packed:
-    """Tiles as they are in the file: a copy."""
+    """A copy of tiles as they are in the file."""
     half = None if wanted.both else RIGHT if piece.exchanged else LEFT
     return file.read(piece.strip, piece.classes, half).copy()
 
@@ -224,6 +224,6 @@ class _Target:
         self._transpose(right, height, width, to.L, column, row)
 
     def _transpose(self, values: Values, height: int, width: int, to: Values, column: int, row: int) -> None:
-        """What was of rows and columns: `column` is now the first row, `row` the first column."""
+        """Exchange rows and columns: `column` is now the first row, `row` the first column."""
         first = int(self.matrices.start[column]) + row
         _reorder.transpose(values, height, width, to, first, self.width, threads=self.threads)

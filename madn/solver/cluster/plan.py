@@ -1,4 +1,4 @@
-"""What a solve by several processes needs of each: memory, disk, network, time; counted without making anything."""
+"""What a solve by several processes needs of each: memory, disk, network, time; counted without building anything."""
 
 import math
 from dataclasses import dataclass
@@ -14,47 +14,47 @@ from madn.solver.footprint import class_sizes, component_positions, disk_peak
 from madn.solver.graph import Pair
 from madn.solver.plan import BASE_MEMORY, Plan, make_plan
 
-SWEEPS = 1.35  # as many times more sweeps as one process without panels needs: captures of both players are a sweep old
+SWEEPS = 1.35  # times the sweeps of one process without panels: captures of both players are a sweep old
 MOST_PROCESSES = 1 << 16
 FIGURES = 1 << 26  # bytes of small files
-ORDER = 1 << 22  # values, at the least, that are put in the order of IDs at a time
-UNEVEN = 1.25  # how much more than its share a process may have on disk
+ORDER = 1 << 22  # at least this many values are put in the order of IDs at a time
+UNEVEN = 1.25  # how many times its share a process may have on disk
 
 
 @dataclass(frozen=True)
 class ClusterPlan:
-    """What the process that needs most needs; process 0 needs `rows_bytes` at the least, to write the database.
+    """The needs of the process that needs most; process 0 needs at least `rows_bytes`, to write the database.
 
     For that it gets `delivery_bytes` from the others: positions are put in the order of their IDs in bands, each as
-    large as its memory allows, and every band takes all rows.
+    large as its memory allows, and all rows are sent for every band.
     """
 
     processes: int
     streamed: frozenset[Pair]  # components whose panels do not fit into the memory allowed
     memory_bytes: int
     whole_bytes: int  # if none were streamed
-    least_bytes: int  # if all were streamed that need more memory otherwise
+    least_bytes: int  # if all panels that need less memory when streamed were streamed
     rows_bytes: int
     scratch_bytes: int
-    passed_bytes: int  # a sweep of the largest component: through scratch files, if it is streamed ...
+    passed_bytes: int  # in a sweep of the largest component: through scratch files, if it is streamed ...
     left_bytes: int  # ... from the process before, and from those after
     right_bytes: int
     exit_bytes: int  # once, for the largest component
-    network_bytes: int  # of all processes, in the whole solve, about ...
+    network_bytes: int  # approximately, of all processes in the whole solve ...
     delivery_bytes: int  # ... and of that, what goes to process 0 for the database
 
 
 def cluster_plan(plan: Plan, processes: int, limit: int | None = None) -> ClusterPlan:
-    """Work out what a plan takes with so many processes of which each may take `limit` bytes of memory.
+    """Work out what a plan takes with this many processes, each of which may take `limit` bytes of memory.
 
-    Raises PlanError if they are too many.
+    Raises PlanError if there are too many.
     """
     processes = checked_int("processes", processes, 1, MOST_PROCESSES, PlanError)
     rules, item, stored = plan.rules, plan.representation.itemsize, plan.representation.stored
     most = max(max_processes(rules, pair) for pair in plan.pairs)
     if processes > most:
         raise PlanError(
-            f"{processes} processes are too many for this game: panels are {DIE} classes of columns wide or wider, so"
+            f"{processes} processes are too many for this game: a panel has at least {DIE} classes of columns, so"
             f" there are at most {most}"
         )
     allowed = math.inf if limit is None else (limit - BASE_MEMORY) / item
@@ -107,7 +107,7 @@ def _delivered(rules: Rules, pair: Pair, room: int) -> int:
 
 
 def _rows(rules: Rules, pairs: tuple[Pair, ...]) -> int:
-    """Values of the rows of a class, with all columns, of the largest kind, and as much again to put them in order."""
+    """Values of the largest class of rows, with all columns, and as many again to put them in order."""
     return ORDER + 2 * max(
         max(class_sizes(rules, rules.pieces - f.bit_count())) * sum(class_sizes(rules, rules.pieces - g.bit_count()))
         for pair in pairs
@@ -117,7 +117,7 @@ def _rows(rules: Rules, pairs: tuple[Pair, ...]) -> int:
 
 @dataclass(frozen=True)
 class ClusterTime:
-    """About how long a solve takes, in seconds: all of it, and what of that is computing, network and the database."""
+    """An estimate of how long a solve takes, in seconds: in total, and for computing, the network and the database."""
 
     total: float
     computing: float

@@ -1,8 +1,7 @@
-"""The processes of a cluster and what they say to each other: over MPI, or one that is alone.
+"""The processes of a cluster and how they communicate: over MPI, or not at all if there is only one.
 
-MPI calls the number of a process its rank; that word has another meaning in this house. Waiting is done by looking
-again after a moment: a process that waits leaves its processor to others, also where there are more processes than
-processors.
+MPI calls the number of a process its rank; that word has another meaning here. A process that waits looks again after a
+moment, and leaves its processor to others in between, so there may be more processes than processors.
 """
 
 import os
@@ -17,13 +16,13 @@ from madn.errors import MissingExtraError, OtherProcessError
 
 EDGES, CAPTURES, TILES = 1, 2, 3  # kinds of messages
 SHORTEST, LONGEST = 2e-5, 1e-3  # seconds between two looks
-KEPT = 1 << 28  # bytes of edges that may be under way before a process waits for the next one to take them
+KEPT = 1 << 28  # bytes of edges that may be in transit before a process waits for the next one to take them
 MISSING = 3  # exit status without mpi4py
 NUMBERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID")  # how launchers tell a process its number
 
 
 class Processes:
-    """One process that is alone: it speaks to nobody, and what all say is what it says itself."""
+    """A single process: it talks to nobody, and what all processes say is what it says itself."""
 
     number = 0
     count = 1
@@ -38,7 +37,7 @@ class Processes:
         raise RuntimeError(f"there is no process {to}")
 
     def expect(self, source: int, kind: int, values: NDArray[Any]) -> Callable[[], bool]:
-        """Let the next message of a kind come into an array; returns what says whether it is there."""
+        """Begin to receive the next message of a kind into an array; return a test of whether it has arrived."""
         raise RuntimeError(f"there is no process {source}")
 
     def receive(self, source: int, kind: int, values: NDArray[Any]) -> None:
@@ -60,7 +59,7 @@ class Processes:
         """End all processes at once, with this status, if there are others."""
 
     def wait(self, arrived: Callable[[], bool]) -> None:
-        """Look until it is there."""
+        """Wait until a message has arrived."""
         began, pause = time.perf_counter(), SHORTEST
         while not arrived():
             time.sleep(pause)
@@ -85,8 +84,8 @@ class MpiProcesses(Processes):
     def send(self, to: int, kind: int, values: NDArray[Any]) -> None:
         """Send an array.
 
-        A process that is far ahead of the next one waits for it here. Nobody waits for a process before it: so there
-        is always one that goes on.
+        A process that is far ahead of the next one waits for it here. Nobody waits here for a process before it, so
+        there is always one that can go on.
         """
         has_room = self._has_room()  # forgets what has left
         if kind == EDGES and not has_room:
@@ -99,7 +98,7 @@ class MpiProcesses(Processes):
         return sum(values.nbytes for _, kind, values in self._leaving if kind == EDGES) <= KEPT
 
     def expect(self, source: int, kind: int, values: NDArray[Any]) -> Callable[[], bool]:
-        """Let a message come in."""
+        """Begin to receive a message."""
         request = self.world.Irecv(_bytes(values), source, kind)
         return lambda: bool(request.Test())
 
@@ -113,7 +112,7 @@ class MpiProcesses(Processes):
         self.wait(left)
 
     def everyone(self, value: Any) -> list[Any]:
-        """Gather what all say, once all have come here."""
+        """Gather what all processes say, once all have come here."""
         self.wait(self.world.Ibarrier().Test)
         said: list[Any] = self.world.allgather(value)
         return said
@@ -138,13 +137,13 @@ def mpi_processes() -> Processes:
             raise said_elsewhere(MISSING) from None
         reason = str(error).splitlines()[0]
         raise MissingExtraError(
-            f"a cluster needs mpi4py and an MPI library, pip install 'madn[cluster]' brings both: {reason}"
+            f"a cluster needs mpi4py and an MPI library; pip install 'madn[cluster]' installs both: {reason}"
         ) from None
 
 
 def said_elsewhere(status: int) -> OtherProcessError:
-    """The error of a process that ends with a status because another one says what is wrong."""
-    error = OtherProcessError("another process of the cluster says why")
+    """The error of a process that ends with this status because another one says what is wrong."""
+    error = OtherProcessError("another process of the cluster says what is wrong")
     error.status = status
     return error
 
@@ -155,5 +154,5 @@ def launched() -> bool:
 
 
 def number_by_launcher() -> int:
-    """The number of this process as its launcher says it, without MPI; 0 where none does."""
+    """The number of this process according to its launcher, without MPI; 0 if it gives none."""
     return next((int(os.environ[name]) for name in NUMBERS if os.environ.get(name, "").isdigit()), 0)

@@ -1,4 +1,4 @@
-"""A game solved by several processes: component after component, most advanced first, all processes at each."""
+"""A game solved by several processes: component after component, most advanced first, all processes on each."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from madn.solver.solution import Extremes, Solution
 from madn.solver.tables import Panel
 
 Progress = Callable[[float, str], None]
-MEASURED = 0.05  # seconds of computing, at the least, that say how fast a process is
+MEASURED = 0.05  # at least this many seconds of computing say how fast a process is
 
 
 class ClusterSolver:
@@ -36,10 +36,11 @@ class ClusterSolver:
         self.delivery = ClusterDelivery(self.parts, processes, receiver, room)
         self.solved: set[Pair] = set()
         self.delivered: set[Pair] = set()
-        self.users = {pair: users(self.plan.rules, pair, self.plan.pairs) for pair in self.plan.pairs}  # of values here
+        # By component, those that need its values, for as long as these are kept.
+        self.users = {pair: users(self.plan.rules, pair, self.plan.pairs) for pair in self.plan.pairs}
         self.speeds = [1.0] * processes.count
         self.computed = 0.0
-        self.largest = 0  # bytes of values in memory, at the most
+        self.largest = 0  # the most bytes of values that were in memory
 
     def solve(self, progress: Progress) -> Solution:
         """Solve and deliver what no earlier run has."""
@@ -62,9 +63,9 @@ class ClusterSolver:
         return self._solution(figures, self.processes.first(wins), time.perf_counter() - began)
 
     def _mend(self) -> None:
-        """Find out what all processes have of earlier work; forget that something is solved whose values are missing.
+        """Find out what all processes have of earlier work; a component whose values are missing is no longer solved.
 
-        As `Scratch.mend` does it for one process.
+        This is what `Scratch.mend` does for one process.
         """
         pairs = self.plan.pairs
         here = [(self._kept(pair), self.scratch.stored(pair) is not None and self.delivery.has(pair)) for pair in pairs]
@@ -151,7 +152,7 @@ class ClusterSolver:
         return component
 
     def _measure(self, component: PanelComponent | None, panels: Sequence[Panel]) -> None:
-        """Find out how fast each process computes: the next components are cut by that."""
+        """Find out how fast each process computes; the next components are cut accordingly."""
         here = (0.0, 0.0)
         if component is not None:
             self.computed += component.computed
@@ -163,7 +164,7 @@ class ClusterSolver:
             self.speeds = [0.5 * old + 0.5 * new / mean for old, new in zip(self.speeds, speeds, strict=True)]
 
     def _deliver(self, pair: Pair) -> dict[str, float]:
-        """Deliver a component unless an earlier run did; the values of boards that are reported, for process 0."""
+        """Deliver a component unless an earlier run did; process 0 returns the values of boards that are reported."""
         if pair not in self.delivered:
             counted = self.delivery.pair(pair)
             if self.processes.number == 0:
@@ -176,14 +177,14 @@ class ClusterSolver:
         return dict(stored["wins"]) if stored is not None else {}
 
     def _discard(self) -> None:
-        """Remove the values of components that were delivered and that nothing leads to any more."""
+        """Remove the values of delivered components that no other component needs any more."""
         for pair in self.delivered & set(self.users):
             if self.solved.issuperset(self.users[pair]):
                 self.parts.forget(pair)
                 del self.users[pair]
 
     def _solution(self, figures: list[dict[str, Any]], wins: dict[str, float], seconds: float) -> Solution:
-        """Put the figures of all components together."""
+        """Combine the figures of all components."""
         plan = self.plan
         parts = [Extremes.from_json(known["extremes"], plan.rules) for known in figures]
         extremes = parts[0]

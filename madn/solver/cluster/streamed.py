@@ -1,4 +1,4 @@
-"""A panel larger than memory: a few of its strips are there at a time, as of a component that is streamed.
+"""A panel larger than memory: only a few of its strips are in memory at a time, as in a streamed component.
 
 | in memory | how much |
 |---|---|
@@ -7,8 +7,8 @@
 | exits | what the strip leads to: windows of files that were gathered before the first sweep (`exits.py`) |
 | edges, and values of boxed columns | those of a strip |
 
-What the row player's captures lead to passes through memory from a file (`late.py`), strip by strip. Strips are written
-to the file in which the solved panel stays, in sweeps that may be the last; it is examined from there.
+The values that the row player's captures lead to pass through memory from a file (`late.py`), strip by strip. In sweeps
+that may be the last, strips are written to the file in which the solved panel stays, and are examined from there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -83,7 +83,7 @@ class StreamedPanel(PanelComponent):
         return [range(strip, strip + 1) for strip in range(len(self.rows.class_start) - 1)]
 
     def passed(self, stage: int, computed: int) -> bool:
-        """Whether a strip was computed: then it has read what the last sweep left of its captures."""
+        """Whether a strip is computed: then it has read what the last sweep left for its captures."""
         return stage < computed
 
     def sweep(self, compute: bool = True, keep: bool = False) -> Iterator[tuple[float, float, int]]:
@@ -93,7 +93,7 @@ class StreamedPanel(PanelComponent):
         self._held = -1
 
     def run(self, strips: range, examine: bool) -> tuple[Any, ...]:
-        """Bring in what a strip needs and pass over it; a sweep leaves its values in the file if they are kept."""
+        """Load what a strip needs and pass over it; a sweep leaves its values in the file if they are kept."""
         strip = strips.start
         if strip >= self.strips:
             return (0.0, 0)
@@ -108,7 +108,7 @@ class StreamedPanel(PanelComponent):
         return found
 
     def _load(self, strip: int, examine: bool) -> None:
-        """Bring in what a strip leads to, by moves and by captures, and its values if they are to be examined."""
+        """Load what a strip leads to, by moves and by captures, and its values if they are to be examined."""
         jobs: list[Job] = [job for window in self.windows for job in window.loading(strip)]
         if examine:
             jobs += [(self._load_strip, strip, classes) for classes in self.file.parts(strip, *self.panel)]
@@ -120,7 +120,7 @@ class StreamedPanel(PanelComponent):
             do_later(self.pool, [*later, self._announce] if examine else later, strip + 1)
 
     def _do(self, jobs: Iterable[Job]) -> None:
-        """Do what there is to do; one thread alone does it itself."""
+        """Do all jobs; a single thread does them itself."""
         if self.pool is not None:
             do_all(self.pool, jobs)
             return
@@ -139,9 +139,9 @@ class StreamedPanel(PanelComponent):
             yield self.file.write, strip, self.L, self.R, self.start, classes
 
     def place(self, strip: int, source: int, values: Values) -> None:
-        """Let captures lead to these values: those of the row player from the next sweep's strip on.
+        """Let captures lead to these values; for the row player's, that is when the next sweep computes the strip.
 
-        Where values are kept these are rounded too, as `settle` does it.
+        If values are kept, these are rounded too, as `settle` does.
         """
         if self.keep:
             _packing.round_values(values, self.threads)
@@ -163,7 +163,7 @@ class StreamedPanel(PanelComponent):
         _packing.round_values(self.sweeper.after_capture, self.threads)
 
     def store(self, path: Path, tiling: Tiling) -> str:
-        """It is in its file already."""
+        """Return the checksums of the file, which the panel is in already."""
         self.file.flush()
         return self.file.sums_text()
 

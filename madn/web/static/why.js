@@ -49,7 +49,7 @@ const WORDS = {
     pass: "No piece can move with a {roll}.",
     enter: "With a 6 a piece must leave the box: {a} is the only legal move.",
     clear: "The A-square must be cleared while pieces are in the box: {a} is the only legal move.",
-    duty: "A capture is a duty here: {a} is the only legal move.",
+    duty: "A capture is compulsory here: {a} is the only legal move.",
     forced: "{a} is the only legal move with a {roll}.",
   },
   de: {
