@@ -1,12 +1,13 @@
-"""Time to find best moves, for each build, and to encode them: prints one JSON object.
+"""Time to find best moves with each build, and to encode them: prints one JSON object.
 
     python benchmarks/best_moves.py                        about a minute
     python benchmarks/best_moves.py --pieces 4 --strip 40  few rows, each as long as those of the four-piece game
     python benchmarks/best_moves.py --policy DB            encodes those of DB, a database of best moves, old or new
 
-Moves are found on one strip, from random values, the worst case: branches that depend on them cannot be predicted. The
-moves that are encoded are those of a part of the three-piece game, solved for this, or of DB: blocks drawn at random.
-Times are medians over the repeats, of processor time in one thread; `encode_wall` is wall time on two threads.
+Moves are found on one strip, from random values. That is the worst case: branches that depend on them cannot be
+predicted. The moves that are encoded are in blocks drawn at random from DB, or from a part of the three-piece game that
+is solved for this. Times are medians over the repeats, of processor time in one thread; `encode_wall` is wall time on
+two threads.
 """
 
 import argparse
@@ -39,7 +40,7 @@ PART = "42/0"  # 20 million positions
 
 
 def strip_of(side: Side, strip: int, representation: Representation) -> BestMoves:
-    """A side against itself with random values, only a strip and the six before it in memory."""
+    """A side against itself with random values; only a strip and the six before it are in memory."""
     n, first, end = side.size, int(side.class_start[strip - 6]), int(side.class_start[strip + 1])
     rng = np.random.default_rng(1)
     start = np.full(n, -1, np.int64)
@@ -52,7 +53,7 @@ def strip_of(side: Side, strip: int, representation: Representation) -> BestMove
 
 
 def encoding(database: Path, blocks: int, repeats: int) -> dict[str, Any]:
-    """What it takes to encode and to decode blocks of a database of best moves, drawn at random by their positions."""
+    """The time to encode and decode blocks of a database of best moves, drawn with probability by their positions."""
     reader, table = open_reader(database, cache_bytes=0), read_catalogue(database)[1]
     encoder = PolicyEncoder(reader.catalogue.rules)
     share = table.count / table.count.sum()
@@ -97,7 +98,7 @@ def main() -> None:
     parser.add_argument("--strip", type=int, default=62)
     parser.add_argument("--repeats", type=int, default=11)
     parser.add_argument("--policy", type=Path, help="a database of best moves to encode")
-    parser.add_argument("--blocks", type=int, default=40, help="how many blocks of it")
+    parser.add_argument("--blocks", type=int, default=40, help="how many of its blocks")
     arguments = parser.parse_args()
     side = Side(Rules(arguments.pieces), 0)
     first, end = (int(a) for a in side.class_start[arguments.strip : arguments.strip + 2])

@@ -1,11 +1,11 @@
-"""Time and memory of solving Can't Stop, and eight lanes against one: prints one JSON object.
+"""Time and memory of solving Can't Stop, and eight lanes compared with one: prints one JSON object.
 
     python benchmarks/cantstop.py                 (3,2), (3,3) and (4,1): about five minutes on two free cores
     python benchmarks/cantstop.py --games 3,2 --lanes-game 3,2 --repeats 1     a quick look
 
-Every solve runs in a process of its own, so that its peak memory is its own. Processor seconds are printed beside the
-elapsed ones: on a machine that others use, the first say more. Lanes, one lane and the portable build alternate in this
-one run, on one thread.
+Every solve runs in a process of its own, so that its peak memory can be told. Processor seconds are printed beside
+elapsed seconds: on a machine that others use, they say more. Eight lanes, one lane and the portable build alternate
+within this one run, on one thread.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TARGETS = {"3,2": 1.0, "3,3": 8.0, "4,1": 60.0}  # seconds on two threads
 
 
 def worker(name: str, threads: int, lanes: int, build: str | None) -> dict[str, Any]:
-    """Solve once and say what it took."""
+    """Solve once and report what it took."""
     cpu = time.process_time()
     solution = solve(CantStop(*map(int, name.split(","))), threads=threads, lanes=lanes, build=build)
     cpu = time.process_time() - cpu
@@ -62,7 +62,7 @@ def game_report(name: str, threads: int, repeats: int) -> dict[str, Any]:
 
 
 def lanes_report(name: str, repeats: int) -> dict[str, Any]:
-    """Processor time of one thread: eight lanes, one lane, and the portable build of eight."""
+    """Processor time of one thread: with eight lanes, with one lane, and with eight in the portable build."""
     ways = {"eight_lanes": (8, None), "one_lane": (1, None), "eight_lanes_portable": (8, "portable")}
     times: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(repeats):

@@ -1,4 +1,4 @@
-"""What each line of the points card is worth, and each rule of the handful: regret with some of them left out.
+"""What each line of the points card and each rule of the handful is worth: regret with some of them left out.
 
     python benchmarks/card.py --db three --out docs/results/card.json
     python benchmarks/card.py --db four --games 2000 --out docs/results/card.json
@@ -7,9 +7,9 @@
     python benchmarks/card.py --out docs/results/card.json --table
     python benchmarks/card.py --out docs/results/card.json --plot docs/card/lines.svg
 
-The first two measure what is not in the file yet, with the values of a database. The next two do without a database
-of four pieces: the values are those of the estimator, one roll ahead. `--judge` takes a player or a rule file, or
-`lines` for the card with some of its lines. The others print tables for docs/card.md and draw the curve.
+The first two measure what is not in the file yet, with the values of a database. The next two need no database of four
+pieces: their values are those of the estimator, one roll ahead. `--judge` takes a player, a rule file, or `lines` for
+the card with some of its lines. The others print tables for docs/card.md and draw the curve.
 """
 
 import argparse
@@ -32,7 +32,7 @@ OTHERS = ("random", "fpoc", "fpnpoc", "careful")
 
 
 class OneRollAhead:
-    """Stands in for a database of a whole game: the mean over the rolls of the best move, by the estimator."""
+    """Stands in for a database of a whole game: the mean, over the rolls, of the estimate after the best move."""
 
     tie = 0.0
 
@@ -42,7 +42,7 @@ class OneRollAhead:
         self.engine = self.estimates.engine
 
     def preload(self, _limit: int) -> None:
-        """There is nothing to load."""
+        """Do nothing: there is nothing to load."""
 
     def win_many(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """The values of position IDs."""
@@ -60,12 +60,12 @@ Values = madn.Database[float] | OneRollAhead
 
 
 def values_of(database: Values) -> str:
-    """Where values come from, as a word of the results."""
+    """Where values come from, as the word used in the results."""
     return "estimate" if isinstance(database, OneRollAhead) else "database"
 
 
 def variants(name: str) -> dict[str, RulePlayer]:
-    """A player with its first lines only, and with each line left out."""
+    """A player with only its first lines, and with each single line left out."""
     whole = PLAYERS[name]
     assert isinstance(whole, RulePlayer)
 
@@ -81,7 +81,7 @@ def variants(name: str) -> dict[str, RulePlayer]:
 
 
 def measured(player: str, part: str, rules: Player, database: Values, games: int) -> dict[str, Any]:
-    """The regret of one of them."""
+    """The regret of one variant."""
     found = regret(rules, cast(madn.Database[float], database), games=games, seed=1)
     return {
         "pieces": database.rules.pieces,
@@ -127,7 +127,7 @@ def tables(entries: list[dict[str, Any]]) -> str:
 
 
 def best_known(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Without estimates where there is an entry from a database."""
+    """The entries, without estimates if there is one from a database."""
     known = {(one["pieces"], one["player"], one["part"]) for one in entries if one["values"] == "database"}
     keys = [(one["pieces"], one["player"], one["part"]) for one in entries]
     return [one for one, key in zip(entries, keys, strict=True) if one["values"] == "database" or key not in known]
@@ -141,7 +141,7 @@ def rules_of(name: str) -> tuple[Any, ...]:
 
 
 def plot(entries: list[dict[str, Any]], path: Path) -> None:
-    """The curve: what is lost with the first lines of the card and of the handful."""
+    """Draw the curve of what is lost with the first lines of the card and of the handful."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -182,7 +182,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--db", help="database of the game, with values")
     parser.add_argument(
-        "--judge", metavar="PLAYER", help="what it loses by the estimator; `lines` for those of the card"
+        "--judge", metavar="PLAYER", help="what it loses according to the estimator; `lines` for those of the card"
     )
     parser.add_argument("--games", type=int, default=20_000, help="games for each (default 20,000)")
     parser.add_argument("--out", type=Path, required=True, help="file of results to complete")
@@ -206,7 +206,7 @@ def main() -> None:
 
 
 def judge(name: str, games: int, results: dict[str, Any], path: Path) -> None:
-    """Print what a player loses with four pieces by the estimator; into the results if it is in the package."""
+    """Print what a player loses with four pieces by the estimator; add it to the results if it is in the package."""
     rules = madn.Rules()
     found = regret(find_player(name, rules), cast(madn.Database[float], OneRollAhead(rules)), games=games, seed=1)
     print(f"{name}: {100 * found.loss:.2f} points, standard error {100 * found.standard_error:.2f}")
@@ -222,7 +222,7 @@ def judge(name: str, games: int, results: dict[str, Any], path: Path) -> None:
 def complete(
     results: dict[str, Any], path: Path, database: Values, games: int, names: tuple[str, ...], others: tuple[str, ...]
 ) -> None:
-    """Measure what is not among the results, and what has other rules by now."""
+    """Measure what is not among the results yet, and players whose rules have changed since."""
     tasks: list[tuple[str, str, Player]] = [
         (name, part, rules) for name in names for part, rules in variants(name).items()
     ]
@@ -239,7 +239,7 @@ def complete(
 
 
 def write(results: dict[str, Any], path: Path) -> None:
-    """Keep what there is so far."""
+    """Write the results so far."""
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
 
 

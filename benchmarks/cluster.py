@@ -1,15 +1,16 @@
-"""Processes of a cluster beside threads: time, bytes exchanged and waiting, and a model of large runs fitted to that.
+"""Processes of a cluster beside threads: time, bytes exchanged, waiting, and a model of large runs fitted to these.
 
     python benchmarks/cluster.py                    3 pieces on 24 squares, 1, 2 and 4 processes: about a minute
     python benchmarks/cluster.py --squares 40       the three-piece game itself
     python benchmarks/cluster.py --launch "mpiexec --hosts a,b"    on other computers
 
-Prints tables on standard error, one JSON object on standard output. Every process has one thread, so four of them on
-two processors take turns. Each solve writes its database and is started anew; times are those that the solve reports.
+Prints tables on standard error and one JSON object on standard output. Every process has one thread, so four of them
+on two processors take turns. Each solve starts from scratch and writes its database; times are those that it reports.
 
-The model: computing is updates times the time of one update measured here, shared by `--threads` of each computer;
-the network carries what `madn plan --ranks` counts, times the factor by which the count was wrong here; a process
-computes while it exchanges, so the slower of the two counts; process 0 writes the database alone, as fast as planned.
+The model: computing takes the number of updates times the time of one update measured here, shared by the `--threads`
+of each computer; the network carries what `madn plan --ranks` counts, times the factor by which that count was off
+here; a process computes while it exchanges, so the slower of the two counts; process 0 writes the database alone, as
+fast as planned.
 """
 
 import argparse
@@ -34,10 +35,10 @@ MODEL = [(4, 10, 10e9), (4, 10, 1e9), (5, 16, 10e9), (5, 16, 100e9)]  # pieces, 
 
 
 def run(command: list[str], rules: Rules, folder: Path, tolerance: float) -> dict[str, Any]:
-    """Solve once in other processes; what the solve says."""
+    """Solve once in other processes; return what the solve prints."""
     words = [*command, sys.executable, "-m", "madn", "solve", *shlex.split(rules.options)]
     words += ["--tolerance", str(tolerance), "--bits", "full", "--json", "--out", "db"]
-    if "--cluster" in command:  # it is an option of madn, not of the launcher
+    if "--cluster" in command:  # an option of madn, not of the launcher
         words.remove("--cluster")
         words.append("--cluster")
     done = subprocess.run([*words, "--threads", "1"], cwd=folder, capture_output=True, text=True, check=True)
@@ -101,7 +102,7 @@ def row(run: dict[str, Any]) -> tuple[str, ...]:
 
 
 def fitted(rules: Rules, tolerance: float, runs: list[dict[str, Any]], threads: int) -> dict[str, Any]:
-    """The time of an update, how wrong the count of bytes was, and what follows for large runs."""
+    """The time of an update, by what factor the count of bytes was off, and what follows for large runs."""
     of_clusters = [run for run in runs if run["kind"] == "processes"]
     update = min(sum(run["computing"]) / run["updates"] for run in of_clusters)
     plan = planned_alone(rules, tolerance=tolerance, threads=1)

@@ -1,12 +1,12 @@
-"""Two processes in two network namespaces with a limited link between them: that it works between hosts, and its cost.
+"""Two processes in two network namespaces joined by a limited link: shows that hosts can solve together, and the cost.
 
     python benchmarks/cluster_link.py                     2 pieces, over 1 Gbit/s, 100 and 30 Mbit/s
     python benchmarks/cluster_link.py --rates 10gbit
 
-Needs root, `ip`, `tc` and the MPICH of the extra madn[cluster]. The namespaces have names of their own and are removed
-in the end; nothing else of the network is touched. Each has a host name of its own, so that MPI takes the
-link and not shared memory. Prints one JSON object: for each rate the seconds, bytes on the link, waiting of both
-processes, and whether the block files are those of one process.
+Needs root, `ip`, `tc` and the MPICH of the extra madn[cluster]. The namespaces have unique names and are removed at
+the end; nothing else in the network is touched. Each has its own host name, so that MPI uses the link and not shared
+memory. Prints one JSON object: for each rate the seconds, the bytes on the link, the waiting of both processes, and
+whether the block files are the same as those of one process.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 ADDRESSES = ("10.77.0.1", "10.77.0.2")
-DEVICE = "veth0"  # of the same name in both: MPI is told to use it
+DEVICE = "veth0"  # has the same name in both, and MPI is told to use it
 MPI = {"MPIR_CVAR_CH4_NETMOD": "ucx", "UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE, "MPIR_CVAR_NOLOCAL": "1"}
 
 
@@ -46,7 +46,7 @@ def two_hosts(rate: str) -> Iterator[list[str]]:
                 call("ip", "-n", name, "link", "set", device, "up")
             limit = ["tbf", "rate", rate, "burst", "256kb", "latency", "50ms"]
             call("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", DEVICE, "root", *limit)
-        time.sleep(1.0)  # until the link is there
+        time.sleep(1.0)  # until the link is up
         yield names
     finally:
         for name in names:

@@ -1,9 +1,9 @@
-"""Steps a second of the environments, beside OpenSpiel's `maedn` through Shimmy's bridge to PettingZoo.
+"""Steps per second of the environments, beside OpenSpiel's `maedn` through Shimmy's bridge to PettingZoo.
 
     python benchmarks/environments.py [SECONDS]
 
-The agents take random legal actions. Each line is the median of five rounds that alternate; processor time of one
-thread, resets included. Without OpenSpiel and Shimmy (the extra madn[openspiel]) their line is left out.
+The agents take random legal actions. Each line is the median of five rounds, which alternate; the time is processor
+time of one thread, resets included. Without OpenSpiel and Shimmy (the extra madn[openspiel]) their line is left out.
 """
 
 import sys
@@ -20,7 +20,7 @@ ROUNDS = 5
 
 
 def aec_steps(env: Any, seconds: float, rng: np.random.Generator) -> float:
-    """Steps a second of processor time, playing games one after another."""
+    """Steps per second of processor time, playing one game after another."""
     steps, begin = 0, time.process_time()
     while time.process_time() - begin < seconds:
         env.reset(seed=int(rng.integers(2**31)))
@@ -64,7 +64,7 @@ def main(seconds: float) -> None:
         for name, run in runs.items():
             found[name].append(run(np.random.default_rng(round_)))
     for name, rates in found.items():
-        print(f"{name:<30} {median(rates):>9,.0f} steps a second ({min(rates):,.0f} to {max(rates):,.0f})")
+        print(f"{name:<30} {median(rates):>9,.0f} steps per second ({min(rates):,.0f} to {max(rates):,.0f})")
 
 
 if __name__ == "__main__":

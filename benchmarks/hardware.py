@@ -1,4 +1,4 @@
-"""Names the machine a benchmark ran on; every benchmark prints it beside its numbers."""
+"""Describes the machine a benchmark ran on; every benchmark prints this beside its numbers."""
 
 import os
 import platform
@@ -10,7 +10,7 @@ from madn import machine
 
 
 def hardware() -> dict[str, str | int | float | bool | None]:
-    """Processor, memory and the versions that matter for speed; None where this system does not say."""
+    """Processor, memory and the versions that matter for speed; None for what this system does not tell."""
     return {
         "cpu": cpu_model(),
         "cores": cores(),
@@ -26,7 +26,7 @@ def hardware() -> dict[str, str | int | float | bool | None]:
 
 
 def cpu_model() -> str | None:
-    """The processor's name: Linux tells it in a file, other systems through `platform`."""
+    """The processor's name: from a file on Linux, from `platform` on other systems."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,11 +1,11 @@
 """What house rules do to the game: every combination solved, played and compared with the printed rules.
 
-Prints one JSON object for each size of the game as soon as it is there, or writes all to a file with --out; what is in
-the file already is not computed again. Games that differ in their start only have one solution. Databases are written
-below a temporary directory and removed.
+Prints one JSON object for each game as soon as it is done, or writes all of them to a file with --out; what is in the
+file already is not computed again. Games that differ only in their start have the same solution. Databases are written
+to a temporary directory and removed.
 
-A game that takes too long to be solved here is given as a database, with what `madn solve --json` printed about it; its
-losses and lengths then come from regret, which needs few games:
+A game that takes too long to be solved here can be given as a database, with what `madn solve --json` printed about it;
+its losses and lengths then come from regret, which needs few games:
 
     python benchmarks/house_rules.py --db house --solved house.json [--printed four] --out docs/results/house-rules.json
 """
@@ -35,7 +35,7 @@ from madn.solving import Result
 
 SLICES = 10  # of the games: their spread gives the standard errors
 CACHE_BYTES = 1 << 30  # a sample of positions reads from all blocks
-SAMPLE = 20_000  # positions that are compared with the printed rules, where there are more
+SAMPLE = 20_000  # positions that are compared with the printed rules if there are more
 
 
 def combinations(pieces: int) -> Iterator[Rules]:
@@ -45,7 +45,7 @@ def combinations(pieces: int) -> Iterator[Rules]:
 
 
 def played(first: Any, second: Any, start: Board, games: int, threads: int) -> dict[str, float]:
-    """Games between two compiled players: what the first wins, how long they are, and the standard errors of both."""
+    """Games of two compiled players: how often the first wins, how long they are, and the standard errors of both."""
     size = games // SLICES
     slices = [play_many(first, second, *start.masks, 1, n * size, (n + 1) * size, threads) for n in range(SLICES)]
     wins, plies = ([count / size for count in counts] for counts in zip(*slices, strict=True))
@@ -72,7 +72,7 @@ def losses(start: Board, optimal: OptimalPlayer, best: Any, name: str, games: in
 
 
 def changed(printed: Database, database: Database) -> dict[str, Any]:
-    """In how many decisions of the printed rules the best move is another one; of all positions, or of a sample."""
+    """In how many decisions of the printed rules the best move changes, over all positions or a sample."""
     positions = database.rules.positions
     sampled = positions > SAMPLE
     ids = np.random.default_rng(1).choice(positions, SAMPLE, replace=False) if sampled else np.arange(positions)
@@ -92,7 +92,7 @@ def changed(printed: Database, database: Database) -> dict[str, Any]:
 
 
 def examined(solved: Result, printed: Path, wanted: list[Rules], games: int, threads: int) -> Iterator[dict[str, Any]]:
-    """Everything about games that differ in their start only: as many of them as are `wanted`."""
+    """Everything about those games that are `wanted` of a group that differs only in the start."""
     rules = solved.rules
     with (
         madn.open_database(solved.out, cache_bytes=CACHE_BYTES) as database,
@@ -124,7 +124,7 @@ def examined(solved: Result, printed: Path, wanted: list[Rules], games: int, thr
 
 
 def given(path: str, solved: dict[str, Any], printed: str | None, games: int, threads: int) -> dict[str, Any]:
-    """Everything about one game that is solved already, from its database."""
+    """Everything about a game that is already solved, from its database."""
     with madn.open_database(path, cache_bytes=CACHE_BYTES) as database:
         found = {
             name: regret(PLAYERS[name], database, games=games, seed=1, threads=threads) for name in ("random", "fpoc")
@@ -152,7 +152,7 @@ def given(path: str, solved: dict[str, Any], printed: str | None, games: int, th
 
 
 def table(games: list[dict[str, Any]]) -> str:
-    """The results as a table for docs/results.md; of games that are the same for one piece only the first."""
+    """The results as a table for docs/results.md; of one-piece games that are the same, only the first."""
     lines = [
         "| pieces | house rules | start | smallest | largest | sweeps | plies | random loses | fpoc loses | changed |"
     ]
@@ -175,7 +175,7 @@ def table(games: list[dict[str, Any]]) -> str:
 
 
 def add(results: dict[str, Any], game: dict[str, Any], out: Path | None) -> None:
-    """Write the file of results with one more game, in the place of an older entry; or print it."""
+    """Write the file of results with one more game, replacing an older entry, or print the game."""
     others = [one for one in results["games"] if one["rules"] != game["rules"]]
     results["games"] = sorted([*others, game], key=lambda one: list(one["rules"].values()))
     if out:

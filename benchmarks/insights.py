@@ -1,12 +1,13 @@
-"""The figures of docs/insights.md: what best play looks like, how much luck decides, positions that surprise.
+"""The figures of docs/insights.md: what best play looks like, how much luck decides, and surprising positions.
 
     python benchmarks/insights.py --out docs/results/insights.json               # two pieces, the embedded database
     python benchmarks/insights.py --out docs/results/insights.json --db three    # a solved game of three pieces
     python benchmarks/insights.py --out docs/results/insights.json --db four     # and the positions of four pieces
     python benchmarks/insights.py --out docs/results/insights.json --document docs/insights.md
 
-Each adds what it computes to the file, from games of `optimal` against itself; what it has of other games is kept.
-With `--games 0` only positions are looked up. The last writes the tables of the document from the file.
+Each of the first three adds to the file what it computes from games of `optimal` against itself, and keeps what the
+file has of other games. With `--games 0` only positions are looked up. The last writes the tables of the document from
+the file.
 """
 
 import argparse
@@ -32,10 +33,10 @@ from madn.record import Record
 RESULTS = Path(__file__).resolve().parent.parent / "docs" / "results"
 PLAYERS_MEASURED = ("random", "fpoc", "fpnpoc", "handful", "card", "estimate")
 CERTAIN = 1.645  # standard deviations: the better player is ahead with a probability of 95 %
-LARGE = 0.05  # a decision, or a roll, that matters
+LARGE = 0.05  # a decision or a roll that matters
 BOARDS = ("0/0", "0,43/0", "0,42,43/0", "0,41,42,43/0", "0,39/0")  # four pieces
 WRONG_CAPTURES = (("17,25/9,10,19,31", 5), ("4,14,23/5,8,19,32", 5), ("8,22,43/5,7,14,43", 5))
-SURPRISES = {  # the move that one would expect instead of the best one, and a likely reason
+SURPRISES = {  # the move that you would expect instead of the best one, and a likely reason for the latter
     ("17,27,35,43/34,40,42,43", 5): (
         "17-22",
         "the piece on 17 is in danger, but it is the only one that the other side's last piece must still pass",
@@ -66,20 +67,20 @@ SURPRISES = {  # the move that one would expect instead of the best one, and a l
 
 @dataclass
 class Counts:
-    """Choices of a kind: how many there were, how often it was best, and what it gained over the best of the others."""
+    """Choices with a kind of move: how many, how often it was best, and what it gained over the best of the others."""
 
     choices: int = 0
     best: int = 0
     gains: list[float] = field(default_factory=list)
 
     def add(self, gain: float) -> None:
-        """A choice in which the moves of the kind were worth so much more than the others."""
+        """Add a choice in which the moves of the kind were worth this much more than the others."""
         self.choices += 1
         self.best += gain >= 0
         self.gains.append(gain)
 
     def figures(self, games: int) -> dict[str, Any]:
-        """What the document says of them."""
+        """What the document says about these choices."""
         wrong = [-gain for gain in self.gains if gain < 0]
         return {
             "choices": self.choices,
@@ -91,7 +92,7 @@ class Counts:
 
 
 def kind_gain(moves: list[MoveValue[float]], kind: list[Move]) -> float | None:
-    """What the best move of a kind is worth more than the best of the others; None unless there are both."""
+    """How much more the best move of a kind is worth than the best of the others; None unless there are both."""
     of_kind = [option.win for option in moves if option.move in kind]
     others = [option.win for option in moves if option.move not in kind]
     return max(of_kind) - max(others) if of_kind and others else None
@@ -171,8 +172,8 @@ def observed(database: ValueDatabase, games: int) -> dict[str, Any]:
 
 
 def last_doubt(record: Record, chances: list[float], limit: float) -> float:
-    """The part of the game after which the winner's chance never fell to `limit` again."""
-    winner = record.movers[len(record.plies) - 1]  # who moved last
+    """The fraction of the game after which the winner's chance never fell to `limit` again."""
+    winner = record.movers[len(record.plies) - 1]  # the side that moved last
     doubts = [
         number
         for number, (mover, chance) in enumerate(zip(record.movers, chances, strict=False), 1)
@@ -194,9 +195,9 @@ def skill() -> dict[str, dict[str, float]]:
 
 
 def games_to_tell(loss: float) -> int:
-    """Games after which a player who loses so much is behind `optimal` with a probability of 95 %.
+    """Games after which a player who loses this much is behind `optimal` with a probability of 95 %.
 
-    That is the normal approximation for wins with a probability of 1/2 - loss.
+    This is the normal approximation for wins with a probability of 1/2 - loss.
     """
     return ceil((CERTAIN * sqrt(0.25 - loss**2) / loss) ** 2)
 
@@ -232,7 +233,7 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
     def known(cell: Callable[[dict[str, Any]], str], game: dict[str, Any]) -> str:
         try:
             return cell(game)
-        except KeyError:  # not among the figures of an older measurement
+        except KeyError:  # an older measurement does not have this figure
             return ""
 
     def wrong(kind: str) -> Callable[[dict[str, Any]], str]:
@@ -241,21 +242,21 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
     return {
         "captures": table(
             ("games", lambda game: f"{game['games']:,}"),
-            ("such choices, a game and side", lambda game: f"{game['captures']['a_game_and_side']:.1f}"),
+            ("such choices per game and side", lambda game: f"{game['captures']['a_game_and_side']:.1f}"),
             ("capturing is best", lambda game: f"{percent(game['captures']['best'])} %"),
-            ("what it costs where it is wrong", lambda game: f"{percent(game['captures']['cost_where_wrong'])} points"),
+            ("mean cost where it is wrong", lambda game: f"{percent(game['captures']['cost_where_wrong'])} points"),
             *((f"wrong {text}", wrong(kind)) for kind, text in WRONG.items()),
         ),
         "homes": table(
-            ("such choices, a game and side", lambda game: f"{game['homes']['a_game_and_side']:.1f}"),
+            ("such choices per game and side", lambda game: f"{game['homes']['a_game_and_side']:.1f}"),
             ("going home is best", lambda game: f"{percent(game['homes']['best'], 0)} %"),
-            ("what it gains, mean", lambda game: f"{percent(game['homes']['mean_gain'], 2)} points"),
+            ("mean gain", lambda game: f"{percent(game['homes']['mean_gain'], 2)} points"),
         ),
-        "first": table(("who moves first wins", lambda game: f"{percent(game['start'], 2)} %")),
+        "first": table(("the side that moves first wins", lambda game: f"{percent(game['start'], 2)} %")),
         "decisions": table(
-            ("decisions, a game and side", lambda game: f"{game['decisions_a_side']:.0f}"),
-            ("between the best and the worst move, mean", lambda game: f"{percent(game['decisions']['mean'])} points"),
-            ("median", lambda game: f"{percent(game['decisions']['median'])} points"),
+            ("decisions per game and side", lambda game: f"{game['decisions_a_side']:.0f}"),
+            ("from the worst to the best move, mean", lambda game: f"{percent(game['decisions']['mean'])} points"),
+            ("from the worst to the best move, median", lambda game: f"{percent(game['decisions']['median'])} points"),
             ("decisions worth more than 5 points", lambda game: f"{percent(game['decisions']['large'], 0)} %"),
             ("the piece furthest along is best", lambda game: f"{percent(game['decisions']['front_best'], 0)} %"),
             ("the piece furthest behind is best", lambda game: f"{percent(game['decisions']['back_best'], 0)} %"),
@@ -263,8 +264,8 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
         "luck": table(
             ("games", lambda game: f"{game.get('luck_games') or game['games']:,}"),
             ("rolls in a game, both sides", lambda game: f"{game['plies']:.0f}"),
-            ("what a roll changes, mean", lambda game: f"{percent(game['luck']['mean'])} points"),
-            ("rolls that change more than 5 points, a game", lambda game: f"{game['luck']['large_a_game']:.1f}"),
+            ("mean change by a roll", lambda game: f"{percent(game['luck']['mean'])} points"),
+            ("rolls per game that change more than 5 points", lambda game: f"{game['luck']['large_a_game']:.1f}"),
             (
                 "share of all luck in each quarter of the game",
                 lambda game: ", ".join(percent(part, 0) for part in game["luck"]["by_quarter"]) + " %",
@@ -282,14 +283,14 @@ def tables(results: dict[str, Any]) -> dict[str, str]:
             [surprise_row(number, results) for number in range(1, len(SURPRISES) + 1)],
         ),
         "wins": lines(
-            ["position", "chance to win", "command"],
+            ["position", "chance of winning", "command"],
             [[f"`{board}`", f"{percent(win, 2)} %", f"`madn win {board}`"] for board, win in results["wins"].items()],
         ),
     }
 
 
 def position_row(found: dict[str, Any], instead: str = "", capture: bool = False) -> list[str]:
-    """A position with its command, the best move and another one."""
+    """A position with its command, the best move and another move."""
     moves = found["moves"]
     best = max(moves, key=moves.__getitem__)
     other = next(move for move in moves if "x" in move) if capture else instead
@@ -298,7 +299,7 @@ def position_row(found: dict[str, Any], instead: str = "", capture: bool = False
 
 
 def surprise_row(number: int, results: dict[str, Any]) -> list[str]:
-    """One of the positions that surprise, with its picture and a reason."""
+    """One of the surprising positions, with its picture and a reason."""
     (board, roll), (instead, reason) = list(SURPRISES.items())[number - 1]
     row = position_row(results["positions"][f"{board} {roll}"], instead)
     best = row[1].split("`")[1]
@@ -324,12 +325,12 @@ def lines(heads: list[str], body: list[list[str]]) -> str:
 
 
 def decided(game: dict[str, Any], limit: str) -> str:
-    """The part of a game after which the winner's chance stays above a limit."""
+    """The fraction of a game after which the winner's chance stays above a limit."""
     return f"{percent(game['luck']['decided'][limit], 0)} %"
 
 
 def skill_table(losses: dict[str, dict[str, float]]) -> str:
-    """What moves lose, and how many games show it."""
+    """What players lose, and how many games it takes to show it."""
     heads, body = ["player"], []
     for pieces in sorted(losses):
         heads += [f"{pieces} pieces, points lost", "games to tell"]

@@ -1,6 +1,6 @@
-"""Times matches: games a second between players with rules, regret, and an exact evaluation beside a solve.
+"""Times matches: games per second of players with rules, regret, and an exact evaluation beside a solve.
 
-Prints one JSON object. Times are medians over several runs; evaluation and solve are measured in turn in the same run.
+Prints one JSON object. Times are medians over several runs; evaluation and solve take turns in the same run.
 """
 
 import argparse
@@ -20,7 +20,7 @@ PAIRS = [("random", "fpoc"), ("fpoc", "fpnpoc"), ("careful", "hunter")]
 
 
 def games(count: int, threads: int, runs: int) -> list[dict[str, object]]:
-    """Four-piece games a second of some pairings."""
+    """Four-piece games per second of some pairings."""
     found = []
     for first, second in PAIRS:
         times, plies = [], 0
@@ -43,10 +43,10 @@ def games(count: int, threads: int, runs: int) -> list[dict[str, object]]:
 
 
 def regrets(count: int, threads: int, runs: int, path: str | None) -> list[dict[str, object]]:
-    """Games a second with regret, and how many results of games would be as precise as one of them."""
+    """Games per second with regret, and how many results of games would be as precise as one game with regret."""
     found = []
     with open_database(path, values=True) as database:
-        regret(PLAYERS["random"], database, games=1000)  # what fits into memory is decoded
+        regret(PLAYERS["random"], database, games=1000)  # decodes what fits into memory
         for name in ("random", "fpoc", "fpnpoc"):
             times, measured = [], None
             for seed in range(runs):
@@ -69,7 +69,7 @@ def regrets(count: int, threads: int, runs: int, path: str | None) -> list[dict[
 
 
 def exact(pieces: int, runs: int, threads: int) -> dict[str, object]:
-    """The time of an exact evaluation of two players beside that of a solve, in turn."""
+    """The time of an exact evaluation of two players and that of a solve, which take turns."""
     rules = Rules(pieces=pieces)
     evaluations, solves = [], []
     for _ in range(runs):

@@ -1,10 +1,10 @@
-"""Measures the first view of the page in chromium: bytes, requests, and the time until it is there.
+"""Measures the first view of the page in chromium: bytes, requests, and the time until it is visible.
 
-Loads the page as a new visitor does, with nothing kept, from `madn serve` and from the files of `madn export-web` on
-Python's http.server, both on loopback and in turn. Times are from the begin of the navigation: to the first content, to
-the board with its pieces, and to the moves with their numbers, when the view is complete. What else the machine does
-makes them longer, so the processor time of the page's process (from its start) and of the server stand beside them.
-Needs madn[browser] and chromium. Prints one JSON object.
+Loads the page as a new visitor does, with nothing cached, in turn from `madn serve` and from the files of
+`madn export-web` on Python's http.server, both on loopback. Times count from the start of the navigation: to the first
+content, to the board with its pieces, and to the moves with their numbers, when the view is complete. Other load on the
+machine makes them longer, so the processor times of the page's process (from its start) and of the server are given
+too. Needs madn[browser] and chromium. Prints one JSON object.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from serve import processor
 from madn.web.export import export_page
 
 HERE = Path(__file__).parent  # not the root: madn must come from where it is installed
-# Notes when the board and the moves appear, at the next frame: what is drawn then is on the screen.
+# Notes the time of the next frame after the board and the moves have appeared: by then they are on the screen.
 WATCH = """(() => {
   window.seen = {};
   const note = () => {
@@ -44,7 +44,7 @@ PAINT = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 @contextmanager
 def process(*command: str) -> Iterator["subprocess.Popen[str]"]:
-    """A server, for as long as it is needed."""
+    """A server that runs for as long as it is needed."""
     words = [sys.executable, *command]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=HERE) as server:
         try:
@@ -92,7 +92,7 @@ def load(chromium: Any, address: str) -> dict[str, float]:
 
 
 def figures(loads: list[dict[str, float]]) -> dict[str, object]:
-    """The median of each figure, of the time to the whole view also the smallest and the largest."""
+    """The median of each figure, and for the time to the complete view also the smallest and the largest."""
     found: dict[str, object] = {name: round(median(load[name] for load in loads)) for name in loads[0]}
     whole = [round(load["moves_ms"]) for load in loads]
     return found | {"moves_least_ms": min(whole), "moves_most_ms": max(whole)}

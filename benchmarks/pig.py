@@ -3,9 +3,9 @@
     python benchmarks/pig.py                 about two minutes on two cores
     python benchmarks/pig.py --quick         without the game to 1000
 
-Each game is solved in a process of its own, so that peak memory is its own; times are medians over the repeats and
-include the residual pass. Ratios are of processor time: all that is compared has one thread, and a busy machine does
-not change them much. The other methods: the C program of the Wubbel article (value iteration, one pair of scores after
+Each game is solved in a process of its own, so that its peak memory can be told; times are medians over the repeats and
+include the residual pass. Ratios are of processor time: everything compared has one thread, and a busy machine does not
+change them much. The other methods are the C program of the Wubbel article (value iteration, one pair of scores after
 the other) and OpenSpiel's `value_iteration` on its `pig`, if it is installed (`pip install open_spiel cvxpy`) or
 MADN_OPENSPIEL_PYTHON names a Python that has it.
 """
@@ -32,7 +32,7 @@ THRESHOLD = 1e-10  # at which OpenSpiel's value iteration stops
 
 
 def worker(rules: dict[str, Any], threads: int | None) -> dict[str, Any]:
-    """Solve once and say what it took."""
+    """Solve once and report what it took."""
     cpu = time.process_time()
     solution = solve(Pig(**rules), threads)
     return {
@@ -49,7 +49,7 @@ def worker(rules: dict[str, Any], threads: int | None) -> dict[str, Any]:
 
 
 def solved(repeats: int, threads: int | None = None, **rules: object) -> dict[str, Any]:
-    """The median run of some, each in a process of its own."""
+    """The medians of several runs, each in a process of its own."""
     command = [sys.executable, __file__, "--worker", json.dumps([rules, threads])]
     runs = [
         json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) for _ in range(repeats)
@@ -60,7 +60,7 @@ def solved(repeats: int, threads: int | None = None, **rules: object) -> dict[st
 
 
 def wubbel(repeats: int) -> dict[str, Any]:
-    """Wubbel by the article's C program and by this package, one after the other."""
+    """Wubbel with the article's C program and with this package, which take turns."""
     table = np.empty((WUBBEL.target + 1,) * 3)
     theirs, ours = [], []
     for _ in range(repeats):
@@ -82,7 +82,7 @@ def wubbel(repeats: int) -> dict[str, Any]:
 
 
 def openspiel(repeats: int) -> dict[str, Any]:
-    """OpenSpiel and this package on the same small game, or why not."""
+    """OpenSpiel and this package on the same small game, or the reason why that is not possible."""
     python = os.environ.get("MADN_OPENSPIEL_PYTHON", sys.executable)
     needs = "import pyspiel, open_spiel.python.algorithms.value_iteration"
     there = subprocess.run([python, "-c", needs], capture_output=True, text=True, check=False)

@@ -3,8 +3,8 @@
     python benchmarks/pig_openspiel.py TARGET THRESHOLD
 
 Prints one JSON object: processor seconds, the number of states, and [own score, other score, winning probability] of
-the states in which player 0 begins a turn. Its die loses on a 1 too; that it allows holding with nothing changes no
-value.
+the states in which player 0 begins a turn. In this game, too, a 1 loses the turn; it also allows holding with nothing
+in hand, which changes no value.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""Proved bounds beside a plain solve: what they take, how wide they are, and what the checker says.
+"""Proved bounds beside a plain solve: what they cost, how wide they are, and what the checker says.
 
     python benchmarks/proof.py 1 2 3 part > docs/results/proof.json
 
 For each number of pieces: solve without and with --proved, each in a process of its own, check the proof of every
 position, and give the bounds of the boards of Table 5.1. `part` is the part of the four-piece game that has the
-smallest and the largest value of that table. Times are of the processor, which other programs disturb less.
+smallest and the largest value of that table. Times are processor times, which other programs disturb less.
 """
 
 import json
@@ -23,7 +23,7 @@ PART = "39,41,42,43/b"
 
 
 def measured(*words: object) -> dict[str, Any]:
-    """What a command prints as JSON, the processor time it takes, and the most memory it has."""
+    """What a command prints as JSON, the processor time it takes, and the most memory it uses."""
     command = [sys.executable, "-m", "madn", *map(str, words), "--json"]
     with tempfile.TemporaryFile() as output:
         process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
@@ -38,7 +38,7 @@ def measured(*words: object) -> dict[str, Any]:
 
 
 def game(pieces: int, directory: Path) -> dict[str, Any]:
-    """The figures of one game."""
+    """The figures for one game."""
     plain = measured("solve", "--pieces", pieces, "--out", directory / "plain")
     proved = measured("solve", "--pieces", pieces, "--proved", "--out", directory / "proved")
     checked = measured("verify", directory / "proved", "--proof")
@@ -59,7 +59,7 @@ def game(pieces: int, directory: Path) -> dict[str, Any]:
 
 
 def part(directory: Path) -> dict[str, Any]:
-    """The figures of a part of the four-piece game."""
+    """The figures for a part of the four-piece game."""
     proved = measured("solve", "--pieces", 4, "--for", PART, "--proved", "--out", directory / "part")
     checked = measured("verify", directory / "part", "--proof")
     with madn.open_database(directory / "part") as db:
@@ -71,7 +71,7 @@ def part(directory: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure the games that are asked for."""
+    """Measure the games given as arguments."""
     games = []
     for wanted in sys.argv[1:] or ["1", "2"]:
         with tempfile.TemporaryDirectory() as directory:

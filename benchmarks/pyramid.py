@@ -3,8 +3,8 @@
     python benchmarks/pyramid.py                        about two minutes on two cores
     python benchmarks/pyramid.py --tiers 13 --repeats 1     a quick look
 
-Every run is a process of its own, so that its peak memory is its own; one thread and several take turns. The paper's
-recursions in plain Python (tests/reference_pyramid.py) are timed beside it, on a game that they can solve.
+Every run is a process of its own, so that its peak memory can be told; one thread and several take turns. The paper's
+recursions in plain Python (tests/reference_pyramid.py) are timed too, on a game that they can solve.
 """
 
 import argparse
@@ -25,7 +25,7 @@ TWIN_TIERS = 7
 
 
 def worker(tiers: int, threads: int, keep: bool) -> dict[str, Any]:
-    """Solve once and say what it took."""
+    """Solve once and report what it took."""
     cpu = time.process_time()
     solution = solve(tiers, threads=threads, keep=keep)
     return {
@@ -46,7 +46,7 @@ def measured(*question: object) -> dict[str, Any]:
 
 
 def twin() -> tuple[int, float]:
-    """States and seconds of the recursions in plain Python."""
+    """The number of states and the seconds for the recursions in plain Python."""
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
     import reference_pyramid as reference
 
@@ -57,7 +57,7 @@ def twin() -> tuple[int, float]:
 
 
 def game(tiers: int, threads: int, repeats: int) -> dict[str, Any]:
-    """All runs of one game: everything kept with several threads and with one, and only what is still needed."""
+    """All runs of one game: keeping everything, with several threads and with one, and keeping only what is needed."""
     many, one, short = [], [], []
     for _ in range(repeats):
         many.append(measured(tiers, threads, True))

@@ -1,4 +1,4 @@
-"""Times the answers of a database of the three-piece game and weighs what it stores. Prints one JSON object.
+"""Times the answers of a database of the three-piece game and measures its size. Prints one JSON object.
 
     madn solve --pieces 3 --out three
     madn compress three three16 --bits 16
@@ -8,10 +8,10 @@
     python benchmarks/query.py --without-database
 
 Times are medians: of single calls for one answer, of whole runs for the first answer and for a million. Cold
-means that the database has just been opened and no block is decoded; the files are in the system's cache.
+means that the database has just been opened and no block has been decoded; the files are in the system's cache.
 
 The estimators of the package are timed too, on one thread: `wins_per_second` over random positions, in processor time,
-with each build of the kernel; `first_answer_ms` from importing `madn.estimator` in a new process to one value.
+with each build of the kernel; `first_answer_ms` from importing `madn.estimator` in a new process to the first value.
 """
 
 import argparse
@@ -50,7 +50,7 @@ PARTS = ("12,41,42,43/5,41,42,43", "12,40,42/5,40,42", "12,40,41/5,42,43", "12/5
 
 
 def boards_of(db: Database, count: int, near: int) -> list[Board]:
-    """Random boards of open games in which there is something to choose, within a stretch of `near` IDs."""
+    """Random boards of open games, within a stretch of `near` IDs."""
     game = Game(db.rules)
     rng = np.random.default_rng(1)
     middle = db.rules.positions // 2
@@ -63,7 +63,7 @@ def boards_of(db: Database, count: int, near: int) -> list[Board]:
 
 
 def microseconds(ask: Callable[[Board], object], boards: list[Board]) -> float:
-    """The median time of one call, after all were made once: every block that is needed is decoded then."""
+    """The median time of one call, after each was made once, so that all blocks needed have been decoded."""
     for board in boards:
         ask(board)
     times = []
@@ -104,7 +104,7 @@ def first_answer(path: str, board: Board, values: bool, runs: int) -> float:
 
 
 def many(path: str, count: int, runs: int) -> dict[str, float]:
-    """A million random positions at once, from a database that was just opened, and again from its cache."""
+    """Random positions, a million at once, from a database that was just opened and again from its cache."""
     cold: list[float] = []
     warm: list[float] = []
     busy = []
@@ -119,7 +119,7 @@ def many(path: str, count: int, runs: int) -> dict[str, float]:
                 busy.append(process_time() - begin)
     return {
         "win_many_per_second": round(count / median(cold)),
-        "win_many_cpu_seconds": round(median(busy[::2]), 3),  # of all threads: what a busy machine does not change
+        "win_many_cpu_seconds": round(median(busy[::2]), 3),  # of all threads; a busy machine does not change it
         "win_many_warm_per_second": round(count / median(warm)),
     }
 
@@ -144,11 +144,11 @@ def first_without(name: str, pieces: int, cache: str, board: str, source: str, r
             raise ValueError(f"{board}: {found}, expected {source}")
         times.append([float(text) * 1e3 for text in seconds])
     elapsed, busy = (round(median(column), 1) for column in zip(*times, strict=True))
-    return {f"{name}_ms": elapsed, f"{name}_cpu_ms": busy}  # the second is what a busy machine does not change
+    return {f"{name}_ms": elapsed, f"{name}_cpu_ms": busy}  # a busy machine does not change the second
 
 
 def without_database(runs: int, count: int) -> dict[str, Any]:
-    """What answers take without a database: estimates, parts of the four-piece game that are solved, and the cache."""
+    """The time of answers without a database: estimates, solving parts of the four-piece game, and the cache."""
     found: dict[str, Any] = {**first_without("first_estimate", ESTIMATED, "none", "0/0", "estimate", runs)}
     with tempfile.TemporaryDirectory() as directory:
         for board in PARTS:
@@ -177,7 +177,7 @@ def without_database(runs: int, count: int) -> dict[str, Any]:
 
 
 def weights(path: str) -> dict[str, Any]:
-    """What a database weighs, catalogue included, and what was measured when it was made."""
+    """The size of a database, catalogue included, and what was measured when it was made."""
     with open_database(path) as db:
         info = db.info()
     names = (
@@ -205,7 +205,7 @@ print((perf_counter() - began) * 1e3, process_time() * 1e3)
 
 
 def estimators(count: int, runs: int) -> dict[str, Any]:
-    """The models of the package: how many positions a second, single answers, the first answer, and their size."""
+    """The models of the package: positions per second, single answers, the first answer, and their size."""
     found: dict[str, Any] = {}
     for pieces in (2, 3, 4):
         rules = Rules(pieces)
@@ -241,7 +241,7 @@ def main() -> None:
     """Run it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("values", nargs="?", help="the database as it was solved; without it only the estimators")
-    parser.add_argument("--bits16", help="the same in 16 bits")
+    parser.add_argument("--bits16", help="the same database in 16 bits")
     parser.add_argument("--policy", help="its best moves")
     parser.add_argument("--without-database", action="store_true", help="time answers without a database, too")
     parser.add_argument("--runs", type=int, default=5, help="runs to take the median of (default 5)")

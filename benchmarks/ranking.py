@@ -1,6 +1,6 @@
-"""Times game: round trips (unrank, then rank) of random IDs of the standard game, on one core.
+"""Times the numbering of positions: round trips (unrank, then rank) of random IDs, on one core.
 
-Prints one JSON object. Rates are medians over several runs, in round trips a second.
+Prints one JSON object. Rates are medians over several runs, in round trips per second.
 """
 
 import argparse
@@ -19,7 +19,7 @@ VECTOR, SCALAR = 1_000_000, 20_000
 
 
 def seconds(work: Callable[[], object], runs: int) -> float:
-    """The median time of some runs, after one to warm up."""
+    """The median time of several runs, after one to warm up."""
     work()
     times = []
     for _ in range(runs):
@@ -30,7 +30,7 @@ def seconds(work: Callable[[], object], runs: int) -> float:
 
 
 def measure(pieces: int, squares: int, runs: int) -> dict[str, object]:
-    """Rates of one game; raises if a round trip does not come back to its ID."""
+    """The rates for one game; SystemExit if a round trip does not come back to its ID."""
     game = Game(Rules(pieces, squares))
     ids = np.random.default_rng(0).integers(0, game.positions, VECTOR)
     few = ids[:SCALAR].tolist()

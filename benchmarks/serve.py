@@ -1,8 +1,9 @@
-"""Loads the web server on loopback: positions a second, latencies, malformed requests, memory.
+"""Puts load on the web server over loopback: positions per second, latencies, malformed requests, memory.
 
-Starts `madn serve` with the two-piece game that comes with the package, as one process, and asks it from 64
-connections of another process. Every round asks other positions, drawn evenly from all of them, so that nearly none
-comes from the cache of answers; `repeated` asks a few positions again and again. Prints one JSON object.
+Starts `madn serve` with the two-piece game that comes with the package, as one process, and sends it requests over 64
+connections from another process. Every round asks for different positions, drawn evenly from all of them, so that
+nearly none comes from the cache of answers; `repeated` asks for a few positions again and again. Prints one JSON
+object.
 """
 
 import argparse
@@ -30,7 +31,7 @@ SECONDS = 120  # the most that one round may take
 
 
 class Connection(asyncio.Protocol):
-    """One connection that is kept open, and asks one question after the other."""
+    """One connection that is kept open and sends one request after the other."""
 
     def __init__(self) -> None:
         self.buffer = b""
@@ -81,7 +82,7 @@ async def load(port: int, requests: Sequence[bytes]) -> tuple[float, list[float]
             status = await connection.ask(request)
             latencies.append(perf_counter() - begin)
             statuses[status] += 1
-            if status in {0, 400, 413, 431}:  # after some of these the server hangs up
+            if status in {0, 400, 413, 431}:  # after some of these the server closes the connection
                 connection.transport.close()
                 connection = None
         if connection:
@@ -99,7 +100,7 @@ def boards(game: Game, count: int, seed: int) -> list[str]:
 
 
 def malformed(count: int, seed: int) -> list[bytes]:
-    """Requests that are wrong in many ways: boards, rolls, bodies, methods, heads, bytes that are no HTTP at all."""
+    """Requests that are wrong in many ways: boards, rolls, bodies, methods, heads, bytes that are not HTTP at all."""
     die = random.Random(seed)
 
     def text(most: int) -> str:
@@ -143,7 +144,7 @@ def resident(process: int) -> int:
 
 
 def processor(process: int) -> float:
-    """The seconds that a process has computed, as Linux counts them."""
+    """The processor seconds that a process has used, as Linux counts them."""
     fields = Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -167,7 +168,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=10_000, help="requests of a round (default 10,000)")
     given = parser.parse_args()
     game = Game(RULES)
-    # A rate that no generator reaches: every request is to be answered, not refused.
+    # A rate that this load never reaches: every request should be answered, not refused.
     command = [sys.executable, "-m", "madn", "serve", "--port", "0", "--rate", "1000000", "--json"]
     here = Path(__file__).parent  # not the root: madn must come from where it is installed
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=here) as server:
@@ -187,7 +188,7 @@ def main() -> None:
             def positions(seed: int, count: int) -> list[bytes]:
                 return [question(f"/api/position?board={board}") for board in boards(game, count, seed)]
 
-            run(positions(0, given.requests))  # every block is read, the cache of answers is full
+            run(positions(0, given.requests))  # reads every block and fills the cache of answers
             memory = [resident(server.pid)]
             different, repeated, computed = [], [], []
             for number in range(1, given.rounds + 1):

@@ -1,4 +1,4 @@
-"""Time and memory of solving, against the thesis' own method and against the machine: prints one JSON object.
+"""Time and memory of solving, compared with the thesis' own method and the machine's limits: prints one JSON object.
 
     python benchmarks/solve.py                 about eight minutes on two cores
     python benchmarks/solve.py --repeats 1     a quick look
@@ -32,11 +32,11 @@ THESIS_SWEEPS = {1: 39, 2: 67, 3: 105}  # to changes of 1e-6 (thesis, section 5.
 
 
 def worker(pieces: int, threads: int, tolerance: float | None) -> dict[str, Any]:
-    """Solve once and say what it took; runs in a process of its own, so that peak memory is this solve's."""
+    """Solve once and report what it took; this runs in its own process, so that its peak memory can be told."""
     plan = make_plan(Rules(pieces), threads=threads, tolerance=tolerance)
     cpu = time.process_time()
     solution = solve(plan)
-    values = 2 * sum(  # two matrices; what a sweep reads and writes once at the very least
+    values = 2 * sum(  # of both matrices: a sweep reads and writes each value at least once
         count * size for (_, count), size in zip(solution.sweeps_per_component, slots(plan.rules), strict=True)
     )
     return {
@@ -71,7 +71,7 @@ def solved(pieces: int, threads: int, tolerance: float | None = None) -> dict[st
 
 
 def copy_bandwidth(threads: int) -> float:
-    """Bytes read plus bytes written a second by a plain copy of arrays far larger than the caches."""
+    """Bytes read plus bytes written per second by a plain copy of arrays far larger than the caches."""
     size = 1 << 28
     source, target = np.ones(size, np.uint8), np.ones(size, np.uint8)
     parts = np.linspace(0, size, threads + 1).astype(int)
@@ -90,7 +90,7 @@ def copy_bandwidth(threads: int) -> float:
 
 
 def arithmetic(threads: int) -> float:
-    """Bytes hashed a second by threads that share nothing and need no memory: how the cores themselves add up."""
+    """Bytes hashed per second by threads that share nothing and need no memory: how the cores alone scale."""
     block = bytes(1 << 14)
 
     def work(_: int) -> None:
@@ -104,13 +104,13 @@ def arithmetic(threads: int) -> float:
 
 
 def side_by_side(count: int) -> float:
-    """Seconds until so many one-thread solves of three pieces that run at once, in processes of their own, are done."""
+    """Seconds for this many one-thread solves of three pieces that run at the same time, each in its own process."""
     with ThreadPoolExecutor(count) as pool:
         return max(float(run["seconds"]) for run in pool.map(lambda _: solved(3, 1), range(count)))
 
 
 def thesis_sweep(pieces: int, threads: int) -> float:
-    """Seconds of one sweep of Algorithm 3 over all positions."""
+    """Seconds for one sweep of Algorithm 3 over all positions."""
     game = Game(Rules(pieces, 40))
     x = np.empty(game.positions)
     _thesis.start_values(game, x, 0.5)
@@ -120,7 +120,7 @@ def thesis_sweep(pieces: int, threads: int) -> float:
 
 
 def two_pieces_from_the_shell() -> float:
-    """Seconds of `madn solve --pieces 2`, from start-up to exit."""
+    """Seconds for `madn solve --pieces 2`, from start-up to exit."""
     began = time.perf_counter()
     subprocess.run(
         [sys.executable, "-P", "-m", "madn", "solve", "--pieces", "2", "--json"], capture_output=True, check=True

@@ -3,12 +3,12 @@
     python benchmarks/startvalues.py               about ten minutes on two cores
     python benchmarks/startvalues.py --pieces 2    only up to two pieces: a minute
 
-For the thesis' algorithm: sweeps until no value changes by more than 1e-6. For method `tiles`: the most sweeps any
-component takes to a residual of 1e-6 with 32-bit values, and the position updates of all sweeps, which is what counts
+For the thesis' algorithm: sweeps until no value changes by more than 1e-6. For method `tiles`: the most sweeps that any
+component needs for a residual of 1e-6 with 32-bit values, and the position updates of all sweeps, which is what counts
 there: components differ in size, and in the smaller ones tiles that have settled are left alone. Guesses are fitted to
-the game with one piece less, as one would have it; for one piece to the game itself. "Solved, to two digits" is no
-guess but a bound for all of them. "Estimator" are the values of `madn.estimator` for the game itself. `guess_seconds`
-is the processor time of computing the guesses, which is part of what they cost.
+the game with one piece less, as they would be in practice; for one piece, to the game itself. "Solved, to two digits"
+is not a guess but a bound for all guesses. "Estimator" means the values of `madn.estimator` for the game itself.
+`guess_seconds` is the processor time for computing the guesses, which is part of their cost.
 
     python benchmarks/startvalues.py --pieces 3 --for 0,42/0,42          only what a position can lead to
     python benchmarks/startvalues.py --pieces 4 --for 0,40,41/0,40,41    the whole game is too large for this
@@ -52,15 +52,15 @@ from madn.startvalues import (
 )
 
 CASES = [Rules(1), Rules(2, 20), Rules(2), Rules(3), Rules(4)]
-THESIS_UP_TO = 2  # pieces: a sweep of three takes minutes there
+THESIS_UP_TO = 2  # pieces: with three, a sweep of the thesis' algorithm takes minutes
 SOLVED = "solved, to two digits"
 
 
 def by_race(rules: Rules, wins: Wins) -> Guess:
-    """Fitted to the winning probabilities of all open positions, by ID: who is ahead in a race, and by how much.
+    """A guess by who is ahead in a race and by how much, fitted to the winning probabilities of all open positions.
 
-    What the dice add to a walk spreads with the root of its length, so a lead counts in roots of what is left to walk.
-    The log odds are fitted as a curve of that lead, with a little for having the turn.
+    The spread that dice add to a walk grows with the square root of its length, so a lead is measured in square roots
+    of what is left to walk. The log odds are fitted as a curve of that lead, with a term for having the turn.
     """
     ids, own, other = map(np.concatenate, zip(*open_positions(Game(rules)), strict=True))
     values = np.asarray(wins, np.float64)[ids]
@@ -81,7 +81,7 @@ def _race_terms(own: Distances, other: Distances) -> Wins:
 
 
 def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | Estimator | None]]:
-    """What one would begin with, without the solution of this game."""
+    """What a solve could begin with if the solution of this game is not known."""
     smaller = replace(rules, pieces=max(1, rules.pieces - 1))
     plan = make_plan(smaller, threads=threads)
     stored = np.empty(smaller.positions, plan.representation.dtype)
@@ -96,7 +96,7 @@ def guesses(rules: Rules, threads: int) -> Iterator[tuple[str, Guess | Estimator
 
 
 def fill(component: InMemory, guess: Guess) -> None:
-    """Put guesses into the matrices of a component, and what the kernel keeps besides."""
+    """Put guesses into the matrices of a component, and into what else the kernel keeps."""
     rows, columns, m = component.rows, component.columns, component.values
     own, other = (distances(s.masks | np.uint64(s.finish << s.rules.squares), s.rules) for s in (rows, columns))
     unit = component.representation.unit
@@ -110,7 +110,7 @@ def fill(component: InMemory, guess: Guess) -> None:
 
 
 def fill_estimated(component: InMemory, estimator: Estimator) -> None:
-    """Put the values of an estimator into the matrices of a component: antisymmetric where that is mirrored."""
+    """Put the values of an estimator into the matrices of a component, half of each if it is mirrored."""
     rows, columns, m = component.rows, component.columns, component.values
     unit, zone = component.representation.unit, np.uint64(rows.rules.squares)
     mine, theirs = (side.masks | np.uint64(side.finish) << zone for side in (rows, columns))
@@ -130,7 +130,7 @@ def restore(component: InMemory) -> None:
 
 
 def tiles(rules: Rules, guess: Guess | Estimator | str | None, threads: int, board: str | None) -> dict[str, Any]:
-    """Solve component after component, each from a guess."""
+    """Solve one component after the other, each from a guess."""
     plan = replace(make_plan(rules, tolerance=1e-6, threads=threads, board=board), representation=FIXED32)
     sides = {f: Side(rules, f) for pair in plan.pairs for f in pair}
     solved: dict[tuple[int, int], Matrices] = {}
@@ -171,7 +171,7 @@ def main() -> None:
             continue
         for name, guess in [*guesses(rules, arguments.threads), (SOLVED, SOLVED)]:
             if name == "estimator" and guess is None:
-                continue  # there is none for this game
+                continue  # there is no estimator for this game
             row: dict[str, Any] = {"pieces": rules.pieces, "squares": rules.squares, "start": name}
             if rules.pieces <= THESIS_UP_TO and guess != SOLVED and not isinstance(guess, Estimator):
                 x = guessed(rules, guess if callable(guess) else by_ratio(np.array([0.5])))

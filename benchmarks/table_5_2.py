@@ -4,8 +4,8 @@
     python benchmarks/table_5_2.py --pieces 4 --db four --out docs/results/table-5-2.json
     python benchmarks/table_5_2.py --out docs/results/table-5-2.json --table
 
-The first solves the games, in a temporary directory; the second takes a database. Both add what is not in the file yet,
-each with as many games as the standard error asked for needs. The last prints tables for docs/results.md.
+The first solves the games in a temporary directory; the second takes a database. Both add what is not in the file yet,
+with as many games as the requested standard error needs. The last prints tables for docs/results.md.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from madn.report.ludo import MISTAKEN
 from madn.store.reader import BlockReader
 
 FIRST_GAMES = 4_000  # to see how many are needed
-TOLERANCE = 1e-7  # of exact results, for three pieces: their error is some hundred times that
+TOLERANCE = 1e-7  # of exact results for three pieces: their error is about a hundred times that
 
 
 def players(pieces: int) -> dict[str, Player]:
@@ -43,7 +43,7 @@ def players(pieces: int) -> dict[str, Player]:
 
 
 def entry(name: str, player: Player, database: Database[float], error: float, threads: int | None) -> dict[str, Any]:
-    """The regret of a player, to a standard error of so many percentage points in either order."""
+    """The regret of a player, to a standard error of at most `error` percentage points in either order."""
     found = regret(player, database, games=FIRST_GAMES, seed=1, threads=threads)
     largest = max(found.moving_first.standard_error, found.moving_second.standard_error)
     needed = max(FIRST_GAMES, ceil(found.games * (100 * largest / error) ** 2 * 1.05))
@@ -74,7 +74,7 @@ def entry(name: str, player: Player, database: Database[float], error: float, th
 
 
 def counted(load: Callable[..., Any], read: list[int]) -> Callable[..., Any]:
-    """The method that reads a block, with a list of which were read."""
+    """The method that reads a block, with a list that notes which blocks were read."""
 
     def read_block(reader: BlockReader, table: Any, at: int) -> Any:
         read.append(table.first_block + at)
@@ -84,7 +84,7 @@ def counted(load: Callable[..., Any], read: list[int]) -> Callable[..., Any]:
 
 
 def exact(player: Player, database: Database[float], threads: int | None) -> dict[str, float]:
-    """What the player wins against `optimal`, computed."""
+    """How often the player wins against `optimal`, computed exactly."""
     start = Board.start(database.rules)
     tolerance = None if database.rules.pieces < 3 else TOLERANCE
     found = evaluate(database.rules, player, OptimalPlayer(database), tolerance, threads)
@@ -115,7 +115,7 @@ def tables(entries: list[dict[str, Any]]) -> str:
         lines.append(f"| {one['pieces']} | {one['player']} | {' | '.join(parts)} |")
     lines += [
         "",
-        "| pieces | player | decided by | decisions a game | loss | a decision |",
+        "| pieces | player | decided by | decisions per game | loss | per decision |",
         "|---|---|---|---|---|---|",
     ]
     for one in entries:

@@ -1,11 +1,11 @@
-"""Solves a whole game from disk and prints what it took and what it found as one JSON object.
+"""Solves a whole game from disk, and prints what that took and what it found as one JSON object.
 
     python benchmarks/whole_game.py --out four --scratch scratch --memory 11G                the standard game: an hour
     python benchmarks/whole_game.py --pieces 3 --memory 200M --out three --scratch scratch   a trial: minutes
 
-It is `madn solve --bits 16 --resume`, with `--census` and `--policy` if they are asked for, and a meter beside it. It
-can be stopped and started again: the times of all processes add up. Of the standard game the figures of version 0.1
-are printed beside it, from docs/results/four-pieces.json, in a table on standard error and as "before" in the object.
+This is `madn solve --bits 16 --resume`, with `--census` and `--policy` if you ask for them, plus a meter. It can be
+stopped and started again: the times of all its processes add up. For the standard game the figures of version 0.1, from
+docs/results/four-pieces.json, are printed too, in a table on standard error and as "before" in the object.
 """
 
 import argparse
@@ -31,7 +31,7 @@ EARLIER = Path(__file__).parents[1] / "docs/results/four-pieces.json"  # the run
 
 
 class Meter:
-    """Counts time, memory and traffic over all processes that worked on a run; notes them in a file."""
+    """Counts time, memory and traffic over all processes that worked on a run, and notes them in a file."""
 
     def __init__(self, path: Path, bar: ProgressBar) -> None:
         self.path, self.bar = path, bar
@@ -44,7 +44,7 @@ class Meter:
             self.note()
 
     def note(self) -> list[dict[str, float]]:
-        """Write down how far this process has come."""
+        """Write down what this process has used so far."""
         self.noted = time.monotonic()
         traffic = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
         processes = [
@@ -66,7 +66,7 @@ def directory_bytes(path: str) -> int:
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Solve the game; the figures."""
+    """Solve the game and return the figures."""
     job = prepare(
         Rules(arguments.pieces),
         arguments.out,
@@ -103,14 +103,14 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def figures(run: dict[str, Any]) -> dict[str, float]:
-    """What two runs are compared by."""
+    """The figures by which two runs are compared."""
     names = ("seconds", "cpu_seconds", "peak_bytes", "bytes_read", "bytes_written")
     planned = {f"planned_{name}": run["planned"][name] for name in ("memory_bytes", "scratch_bytes")}
     return {**{name: run[name] for name in names}, **planned, "updates": run["result"]["updates"]}
 
 
 def table(found: dict[str, Any]) -> str:
-    """The figures of this run beside those of version 0.1, for a person."""
+    """The figures of this run beside those of version 0.1, as a table for people."""
     now, before = figures(found), found["before"]
     rows = [(name, f"{before[name]:,.0f}", f"{now[name]:,.0f}", f"{now[name] / before[name]:.2f}") for name in now]
     return columns([("figure", "version 0.1", "now", "ratio"), *rows], right=range(1, 4))

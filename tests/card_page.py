@@ -10,7 +10,7 @@ PAGES = {"card.html": "en", "card.de.html": "de"}  # in docs/card
 WORDS = {
     "en": {
         "title": "Mensch ärgere Dich nicht: the points card",
-        "how": "For every move that you could make, add up the points. Make the move with the most; between equal ones move "
+        "how": "For every move that you could make, add up the points. Make the move with the most; if several tie, move "
         "the piece that is furthest along. A quarter is ten squares of a piece's own way, a half is twenty: the second half "
         "begins on the opponent's start square.",
         "for": "for",
@@ -71,7 +71,7 @@ LINES = {
     },
     "stay": {
         "en": "{0}|You move a piece that is in the finish zone, while you have pieces in the box. Or the opponent has one piece "
-        "left to bring home, and you move a piece of your first half that it has yet to pass, or land in front of it in your "
+        "left to bring home, and you move a piece in your first half that it has yet to pass, or land in front of it in your "
         "second half.",
         "de": "{0}|Du ziehst eine Figur im Ziel, solange du Figuren im Haus hast. Oder dem Gegner fehlt nur noch eine Figur, und "
         "du ziehst in deiner ersten Hälfte eine weg, an der sie noch vorbei muss, oder landest in deiner zweiten Hälfte vor ihr.",
@@ -80,10 +80,10 @@ LINES = {
 SQUARES = {
     "en": [
         ("-6", "leaving your own start square"),
-        ("-4", "landing on one of the last two squares before your finish zone; +4 for leaving them"),
-        ("-7", "landing on the opponent's start square or the six behind it, while its box is not empty"),
+        ("-4", "landing on one of the last two squares before your finish zone; +4 for leaving one of them"),
+        ("-7", "landing on the opponent's start square or one of the six after it, while its box is not empty"),
         ("+7", "leaving the opponent's start square, while its box is not empty"),
-        ("+1", "landing on the six squares before it, while its box is not empty"),
+        ("+1", "landing on one of the six squares before it, while its box is not empty"),
     ],
     "de": [
         ("-6", "dein eigenes Startfeld verlassen"),

@@ -133,11 +133,11 @@ def test_a_person_sees_that_a_number_is_an_estimate(
     answer, estimate = capsys.readouterr().out.split("An estimate: ")
     assert "about " in answer
     assert "root mean square" in estimate
-    assert "For an exact answer, solve 16,053,053,985 positions (madn plan says what that takes):\n" in estimate
+    assert "For an exact answer, solve 16,053,053,985 positions (madn plan shows what that takes):\n" in estimate
     assert "\n  madn solve --pieces 4 --out " in estimate
     assert max(map(len, answer.splitlines())) <= 80
     if command.startswith("analyse"):
-        assert "\nroll  best move, about  other moves, about\n" in answer
+        assert "\nroll  best (estimated)  others (estimated)\n" in answer
         assert re.search(r"^ +4  (\d+-\d+ +\d\d\.\d % *){4}$", answer, re.MULTILINE), "all four moves, one line"
 
 
@@ -509,7 +509,7 @@ def test_a_cache_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.Monk
     (tmp_path / "file").write_text("", encoding="utf-8")
     done = solves(monkeypatch)
     with Advisor(SMALL, cache=tmp_path / "file" / "cache") as advisor:
-        with pytest.warns(MadnWarning, match="solved parts are not kept: .*; MADN_CACHE names another directory"):
+        with pytest.warns(MadnWarning, match="solved parts are not kept: .*; set MADN_CACHE to use another directory"):
             found = advisor.win("3,13/5,12")
         assert found.source == SOLVED
         with warnings.catch_warnings():

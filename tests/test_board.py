@@ -85,7 +85,7 @@ def test_numpy_numbers_are_numbers(board: Board) -> None:
         ("0/9,2", "board '0/9,2': squares must ascend; write it '0/2,9'"),
         ("5,5/0", "own side: two pieces on square 5"),
         ("0/7,7", "other side: two pieces on square 7"),
-        ("3/23", "both sides hold the same square: 3 of the own side is 23 of the other side"),
+        ("3/23", "both sides have a piece on the same square: 3 of the own side is 23 of the other side"),
         ("1,2,3,4,5/0", "own side: 5 pieces, but the rules have 4"),
         ("0/1,2,3,4,5", "other side: 5 pieces, but the rules have 4"),
         ("44/0", "own side: there is no square 44, only 0 to 43"),
@@ -147,8 +147,8 @@ def test_what_parses_is_written_the_same(text: str) -> None:
         (lambda: Board((), (1.0,)), "other side: 1.0 is not a square"),  # type: ignore[arg-type]
         (lambda: Board((-1, 3), ()), "own side: there is no square -1, only 0 to 43"),
         (lambda: Board((10**5000,), ()), "own side: there is no square a number of 16610 bits, only 0 to 43"),
-        (lambda: Board.from_masks(-1, 0), "own side: a mask is a whole number from 0 up, not -1"),
-        (lambda: Board.from_masks(0, True), "other side: a mask is a whole number from 0 up, not True"),
+        (lambda: Board.from_masks(-1, 0), "own side: a mask must be a whole number, 0 or more, not -1"),
+        (lambda: Board.from_masks(0, True), "other side: a mask must be a whole number, 0 or more, not True"),
         (lambda: Board.from_masks(0, 1 << 44), "other side: there is no square 44, only 0 to 43"),
         (lambda: Board.from_masks(0b11111, 0), "own side: 5 pieces, but the rules have 4"),
     ],
@@ -203,7 +203,7 @@ def test_the_examples_of_moves() -> None:
         ("12-17\n", r"'12-17\n' is not a move; write '12-17', 'b-0', '12x17' or 'pass'"),
         ("٣-4", "'٣-4' is not a move; write '12-17', 'b-0', '12x17' or 'pass'"),
         ("02-07", "'02-07' is not a move; write it '2-7'"),
-        ("40-46", "the end of a move cannot be 46; it is a square"),
+        ("40-46", "the end of a move must be a square, not 46"),
         (None, "None is not a move; write '12-17', 'b-0', '12x17' or 'pass'"),
     ],
 )

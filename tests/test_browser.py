@@ -214,7 +214,7 @@ def test_moves_are_played_by_clicking_and_a_link_is_a_position(visit: Open, db: 
 WRONG_LINKS = {
     "?board=0/20&rules=2,40": "both be on square 0",
     "?red=5&black=5&rules=2,40": "both be on square 5",
-    "?red=5&black=0&rules=5,40": "This link is to a game of 5 pieces, 40 squares, which is not served here",
+    "?red=5&black=0&rules=5,40": "This link is to a game with 5 pieces, 40 squares, which is not available here",
     "?red=5&black=0&rules=2,40,four_dice": "a rule that this version does not know: four_dice",
     "?rules=many": "does not name a game",
     "?game=2~4,40~~r~a~b~A": "made by a newer version",
@@ -453,7 +453,7 @@ def test_pieces_and_house_rules_can_be_chosen(visit: Open) -> None:
 def test_estimates_are_marked_and_endgames_become_exact(visit: Open) -> None:
     page = visit("?board=0/0&rules=3,40")
     shown(page, "0/0")
-    assert "exact in endgames, estimated before" in page.inner_text("#game")
+    assert "exact in endgames, estimated before them" in page.inner_text("#game")
     assert re.fullmatch(r"Red wins about \d\d\.\d% of the time", page.inner_text("#win"))
     assert page.inner_text("#source").startswith("An estimate: such numbers are off by 0.")
     assert all(text.startswith("about ") for text in page.locator(".moves .win").all_inner_texts())

@@ -350,7 +350,7 @@ def test_a_game_with_estimates(visit: Open) -> None:
     page = visit("?red=30,41,42&black=11,41&rules=3,40")
     page.click("#play-here")
     page.check("#opponents input[value=optimal]")
-    assert page.inner_text("#character") == "Plays every endgame perfectly, and hardly ever errs before."
+    assert page.inner_text("#character") == "Plays every endgame perfectly, and hardly ever errs before it."
     page.click("#begin")
     play_on(page)
     page.wait_for_selector(".farewell")

@@ -124,7 +124,7 @@ def test_who_had_no_choice_is_not_judged(visit: Open) -> None:
     paste(page, str(some_game(7, plies=2)))
     opened(page)
     assert page.locator(".figure .accuracy").all_inner_texts() == ["–", "–"]
-    assert page.locator(".figure .quiet").all_inner_texts() == ["There was nothing to choose."] * 2
+    assert page.locator(".figure .quiet").all_inner_texts() == ["There were no choices to make."] * 2
 
 
 def test_a_link_has_the_whole_game(visit: Open) -> None:
@@ -195,13 +195,13 @@ WRONG = {
     "Line 9 of the record: pass is not legal with a 3; legal: 0-3": RECORD.replace("3 0-3", "3 pass"),
     "Line 9 of the record: 0x3 is not legal": RECORD.replace("0-3", "0x3"),
     "Line 10 of the record: it is the turn of second": RECORD.replace("2 second 6", "2 first 6"),
-    "Line 11 of the record: a roll is a number from 1 to 6": RECORD.replace("second 1 6-7", "second 9 6-7"),
+    "Line 11 of the record: a roll must be a number from 1 to 6": RECORD.replace("second 1 6-7", "second 9 6-7"),
     "Line 11 of the record: this is move 3, not 4": RECORD.replace("3 second 1", "4 second 1"),
     "Line 11 of the record: “hello” is not a move": RECORD.replace("3 second 1 6-7", "hello"),
     "Line 7 of the record: after the moves the result is": RECORD.replace("unfinished", "first wins"),
     "Line 6 of the record: 77 is not a square": RECORD.replace("0/0", "77/0"),
     "“start:” is missing": RECORD.replace("start: 0/0\n", ""),
-    "5 pieces and 40 squares, which is not served": RECORD.replace("pieces: 2", "pieces: 5"),
+    "5 pieces and 40 squares, which is not available": RECORD.replace("pieces: 2", "pieces: 5"),
 }
 
 

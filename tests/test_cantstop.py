@@ -178,7 +178,7 @@ def test_a_position_and_its_text_are_inverses(position: Position) -> None:
     [
         ("", "write OWN/OTHER"),
         ("-", "write OWN/OTHER"),
-        ("-/-+", "no markers behind"),
+        ("-/-+", "no markers after"),
         ("4/-", "'4' is not COLUMN:STEPS"),
         ("4:/-", "is not COLUMN:STEPS"),
         ("٤:2/-", "is not COLUMN:STEPS"),
@@ -733,7 +733,7 @@ def test_the_command_writes_a_database_and_plays_the_rule(tmp_path: Path, capsys
         ("--sides 2 --shortest 3", 2, "ill-posed"),
         ("--sides 6", 3, "463,613,714,183,780,596 components"),
         ("--sides 5 --shortest 1 --memory 1G", 3, "19,000,798,799 components"),
-        ("--sides 3 --shortest 1 --roll 1123", 2, "--roll needs a --position"),
+        ("--sides 3 --shortest 1 --roll 1123", 2, "--roll needs --position"),
         ("--sides 3 --shortest 1 --position 4", 2, "write OWN/OTHER"),
         ("--sides 3 --shortest 1 --position -/- --roll 9999", 2, "four dice"),
         ("--db DB --sides 4", 2, "holds (3,1)"),
@@ -790,7 +790,7 @@ def test_info_describes_a_database(database: Path, capsys: pytest.CaptureFixture
 def test_info_says_what_is_wrong_with_a_database(database: Path, capsys: pytest.CaptureFixture[str]) -> None:
     damage(database, "UPDATE provenance SET value = '1e999' WHERE name = 'seconds'")
     assert main(["info", str(database)]) == 3
-    assert "table provenance: not to be written as JSON: Out of range float values" in capsys.readouterr().err
+    assert "table provenance: cannot be written as JSON: Out of range float values" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("forged", ["'\"long\"'", "'[1]'", "'true'"])

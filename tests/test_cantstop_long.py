@@ -54,7 +54,7 @@ def test_a_solve_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Mo
             changed[at] ^= 1 << rng.randrange(8)
         file.write_bytes(changed)
         if changed != whole:
-            with pytest.raises(CorruptBlockError, match=r"state: .*; to start anew remove this file"):
+            with pytest.raises(CorruptBlockError, match=r"state: .*; to start over, remove this file"):
                 solve(game, checkpoint=file)
     file.write_bytes(whole)
     solution, undisturbed = solve(game, checkpoint=file), solve(game)

@@ -250,7 +250,7 @@ def test_bad_players_and_games_are_one_line(line: str, message: str, run: Run, c
 def test_regret_needs_exact_values(run: Run) -> None:
     status, out, err = run("match", "fpoc", "optimal", "--regret")
     assert (status, out, err.count("\n")) == (3, "", 1)
-    assert "regret needs exact values of all that 0/0 can lead to; `madn solve --pieces 4" in err
+    assert "regret needs exact values of every position 0/0 can lead to; `madn solve --pieces 4" in err
 
 
 def test_a_game_of_four_pieces_is_too_large_for_an_exact_result(run: Run) -> None:

@@ -218,7 +218,7 @@ def test_a_damaged_file_of_a_streamed_panel_is_found(
         return read(file, strip, source)
 
     monkeypatch.setattr(LateFile, "read", spoilt)
-    with pytest.raises(CorruptBlockError, match=r"process-0/.*\.late: damaged: checksum of what process 0 has"):
+    with pytest.raises(CorruptBlockError, match=r"process-0/.*\.late: damaged: checksum of the block of process 0"):
         solve_in_threads(1, BOARD, tmp_path / "db")
 
 
@@ -416,8 +416,8 @@ def test_bad_input_is_one_line_of_one_process(
     [
         ({"policy": "p"}, "does not write --policy"),
         ({"sample": "s"}, "does not write --sample"),
-        ({"proved": True}, "without --census and --proved"),
-        ({"census": True}, "without --census and --proved"),
+        ({"proved": True}, "without --census or --proved"),
+        ({"census": True}, "without --census or --proved"),
         ({"method": "thesis"}, "by method tiles"),
     ],
     ids=str,

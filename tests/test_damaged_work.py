@@ -200,14 +200,14 @@ def outcome(work: Work, said: str) -> Outcome:
             message = str(error)
         assert "\n" not in message, said
         assert re.match(rf"{work.place}\S*: \w", message), f"{said}: {message}"
-        remove = re.search(r"remove (\S+\.\*) and --resume solves this component again", message)
+        remove = re.search(r"remove (\S+\.\*), and --resume will solve this component again", message)
         if remove:
             there = list(work.place.glob(str(Path(remove[1]).relative_to(work.place))))
             assert there, f"{said}: {message}"
             for path in there:
                 path.unlink()
             continue
-        begin = re.search(r"to start anew remove (\S+)", message)
+        begin = re.search(r"to start over, remove (\S+)", message)
         if begin and begin[1] != "that":
             shutil.rmtree(begin[1])
             continue

@@ -115,7 +115,7 @@ def test_what_cannot_be_written_is_said_before_the_work(places: dict[str, Path],
     (tmp_path / "dir.parquet").mkdir()
     with madn.open_database(places["values"]) as db:
         for name, words in (
-            ("t.txt", "ends in .parquet or .csv"),
+            ("t.txt", "must end in .parquet or .csv"),
             ("nowhere/t.csv", "cannot write here: No such file"),
             ("dir.parquet", "not a file"),
         ):

@@ -80,7 +80,7 @@ def test_a_plan_of_the_real_board(pieces: int) -> None:
 
 
 def test_best_moves_go_up_to_four_pieces(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match="a census, and best moves, go up to 4 pieces, not 5"):
+    with pytest.raises(PlanError, match="a census and best moves are possible with up to 4 pieces, not 5"):
         madn.solve(Rules(5, 8), policy=tmp_path / "policy")
 
 

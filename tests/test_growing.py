@@ -136,7 +136,7 @@ def test_another_task_is_refused_and_the_work_stays(tmp_path: Path, plain: Path)
         stopped(tmp_path / "db", 5)
     part = {path.name: path.read_bytes() for path in (tmp_path / ".db.madn-part").iterdir()}
     other = opened(tmp_path / "db", encoder=ValueEncoder(RULES, FIXED32, quantised(16)))
-    with pytest.raises(OutputError, match="unfinished work of another command: `go on` goes on with it"), other:
+    with pytest.raises(OutputError, match="unfinished work of another command: `go on` resumes it"), other:
         pytest.fail("it was opened")
     with pytest.raises(OutputError, match="unfinished work"):
         write_database(tmp_path / "db", SOURCE, {})

@@ -75,5 +75,5 @@ def test_what_is_not_a_position_or_an_id_is_refused() -> None:
         with pytest.raises(InvalidBoardError):
             madn.rank_many(np.array(masks), TWO)
     for ids in ([0.5], [[1, 2]]):
-        with pytest.raises(InvalidBoardError, match="IDs are"):
+        with pytest.raises(InvalidBoardError, match="IDs must be"):
             madn.unrank_many(np.array(ids), TWO)

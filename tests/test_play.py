@@ -72,7 +72,7 @@ def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
     assert re.search(r"You rolled .*5.*\. The only move is 0-5: press Enter\.", first)
     assert re.search(r"1 +0-5 +wins 51\.0 % +best", terminal.type("hint"))
     assert "There is no choice to take back" in terminal.type("undo")
-    assert "'17-18' is no move here. Press Enter to play 0-5" in terminal.type("17-18")
+    assert "'17-18' is not a move here. Press Enter to play 0-5" in terminal.type("17-18")
     after = terminal.type("")
     assert "You played 0-5." in after
     assert "fpoc rolled 3: from 20 to 23." in after, "in the numbers of the person"
@@ -81,7 +81,7 @@ def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
     assert "You played b-0 (out of the box)." in choice
     assert "Which move?\r\n1  0-3\r\n2  5-8\r\n" in choice
     assert "Type a number from 1 to 2, or one of 0-3, 5-8" in terminal.type("")
-    assert "'3' is no move here. Type a number from 1 to 2" in terminal.type("3")
+    assert "'3' is not a move here. Type a number from 1 to 2" in terminal.type("3")
     assert re.search(r"2 +5-8 +wins 56\.2 % +best\r\n1 +0-3 +wins 55\.4 % +0\.8 less", terminal.type("HINT"))
     assert "save FILE" in terminal.type("help")
     assert "Red to move, Black waits: 0,5/3" in terminal.type("board")
@@ -92,7 +92,7 @@ def test_a_person_plays_in_the_terminal(tmp_path: Path) -> None:
     assert re.search(r"You rolled .*3.*Which move\?", again), "the rolls stay the same"
     assert terminal.type("5-8").split("\r\n", 1)[1] == played.split("\r\n", 1)[1]
     assert "record so far" in terminal.type(f"save {middle}")
-    assert "save needs the name of a file" in terminal.type("save")
+    assert "save needs a file name" in terminal.type("save")
     assert "cannot be written: Not a directory" in terminal.type(f"save {middle}/game.txt")
     plies = len(read_record(middle).plies)
     assert plies >= 5

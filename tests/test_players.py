@@ -213,7 +213,7 @@ def test_unknown_players_are_named_with_the_known_ones() -> None:
     with pytest.raises(InvalidPlayerError, match="no player 'chess'; the players are optimal, estimate, random"):
         find_player("chess", TWO)
     with madn.open_database() as db:
-        with pytest.raises(RulesMismatchError, match="to play 4 pieces, 40 squares, and its database holds 2 pieces"):
+        with pytest.raises(RulesMismatchError, match="to play 4 pieces, 40 squares, but its database holds 2 pieces"):
             find_player("optimal", Rules(), db)
         assert isinstance(find_player("optimal", TWO, db), OptimalPlayer)
 

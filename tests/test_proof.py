@@ -446,15 +446,15 @@ def test_a_cut_database_is_damaged(database: Path, tmp_path: Path) -> None:
 
 def test_what_cannot_be_proved_is_refused() -> None:
     refused: dict[str, dict[str, Any]] = {
-        "bounds are proved by method tiles, and stored whole": {"method": "thesis"},
-        "stored whole: without bits": {"bits": 16},
+        "bounds are proved by method tiles and stored in full": {"method": "thesis"},
+        "stored in full: leave out bits": {"bits": 16},
         "games of up to 20,000,000 positions, and fine tolerances, are proved without scratch": {"scratch": "x"},
-        "bounds are proved without a census and best moves": {"scratch": "x", "census": True},
+        "bounds are not proved together with a census or best moves": {"scratch": "x", "census": True},
     }
     for reason, settings in refused.items():
         with pytest.raises(PlanError, match=reason):
             make_plan(Rules(2), proved=True, **settings)
-    with pytest.raises(PlanError, match="to prove bounds, this game is solved to 1e-12 or finer"):
+    with pytest.raises(PlanError, match="to prove bounds, this game must be solved to 1e-12 or finer"):
         make_plan(Rules(2), proved=True, tolerance=1e-6)
     with pytest.raises(PlanError, match="solved to 1e-05 or finer"):
         make_plan(Rules(3), proved=True, tolerance=2 * PROVABLE["fixed32"])

@@ -373,7 +373,7 @@ def test_a_game_too_large_says_what_it_would_need(capsys: pytest.CaptureFixture[
 
 def test_too_little_memory_is_said_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("madn.machine.available_memory", lambda: 100 << 20)
-    with pytest.raises(ResourceError, match=r"13 tiers needs .* of memory, and 100 MiB are available"):
+    with pytest.raises(ResourceError, match=r"13 tiers needs .* of memory, but only 100 MiB is available"):
         pyramid.solve(13)
 
 

@@ -153,7 +153,7 @@ def test_type_checkers_tell_values_from_best_moves(places: dict[str, Path]) -> N
             some.win("0/0")
     with madn.open_database(places["small moves"]) as some, pytest.raises(NoValuesError):
         some.win_many(["0/0"])
-    with pytest.raises(NoValuesError, match="stores best moves, and values were asked for"):
+    with pytest.raises(NoValuesError, match="stores best moves, not winning probabilities"):
         madn.open_database(places["small moves"], values=True)
 
 

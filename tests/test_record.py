@@ -138,7 +138,7 @@ result: unfinished
             "line 5: there is no head 'third:'; write one of three_rolls:, .*, second:, start:, result:",
         ),
         ("second: B", "first: B", "line 5: a second 'first:'"),
-        ("start: 0/0", "start: 0/20", "line 6: both sides hold the same square"),
+        ("start: 0/0", "start: 0/20", "line 6: both sides have a piece on the same square"),
         ("result: unfinished", "result: draw", "line 7: the result is 'first wins', 'second wins', 'unfinished', not"),
         ("result: unfinished", "result: first wins", "line 7: the result is 'first wins', but after the moves it is"),
         ("1 first 3 0-3", "1 first 3", "line 9: '1 first 3' is not a move; write NUMBER"),

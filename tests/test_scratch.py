@@ -271,7 +271,7 @@ def begun(tmp_path: Path) -> Path:
 
 def test_work_that_was_begun_is_not_overwritten(begun: Path) -> None:
     before = sorted(begun.iterdir())
-    with pytest.raises(OutputError, match="holds work that was begun"):
+    with pytest.raises(OutputError, match="holds unfinished work"):
         solve_on_disk(disk_plan(Rules(2, 10), begun))
     assert sorted(begun.iterdir()) == before
 
@@ -320,7 +320,7 @@ def test_two_solvers_do_not_share_a_directory(tmp_path: Path) -> None:
     with scratch_directory(disk_plan(Rules(2, 8), tmp_path)) as scratch:
         plan = disk_plan(Rules(2, 8), tmp_path, resume=True)
         solution = solve(plan, scratch=scratch)
-        with pytest.raises(ResourceError, match="another solve is at work"):
+        with pytest.raises(ResourceError, match="another solve is using"):
             solve_on_disk(plan)
     assert solve_on_disk(plan).win == solution.win
 
@@ -348,10 +348,10 @@ def test_a_disk_that_fills_up_leaves_work_that_can_go_on(tmp_path: Path, monkeyp
     ("options", "part"),
     [
         ({"resume": True}, "the scratch directory of the earlier run is needed"),
-        ({"method": "thesis", "scratch": "x"}, "knows neither"),
-        ({"method": "thesis", "board": "0/0"}, "knows neither"),
+        ({"method": "thesis", "scratch": "x"}, "takes neither"),
+        ({"method": "thesis", "board": "0/0"}, "takes neither"),
         ({"board": "8,9/0"}, "the game is over"),
-        ({"census": True}, "are taken from a scratch directory"),
+        ({"census": True}, "need a scratch directory"),
         ({"bits": 25}, "bits must be 8 to 24, not 25"),
     ],
 )

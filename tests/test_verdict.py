@@ -169,12 +169,12 @@ def test_a_refusal_lists_every_way_and_ends_with_the_reason(
     *other, empty, reason = err.splitlines()
     assert (out, empty) == ("", "")
     needed = make_plan(Rules(), memory=1, scratch=".").memory_bytes / GIB
-    assert reason == f"madn: this solve needs {needed:.1f} GiB of memory, and 1.0 GiB are allowed"
+    assert reason == f"madn: this solve needs {needed:.1f} GiB of memory, but only 1.0 GiB is allowed"
     assert [line.partition(":")[0] for line in other[1::2]] == [
         "  best moves only",
         "  what 0,42,43/0,43 can lead to",
         "  3 pieces",
-        "  no solve at all",
+        "  without solving",
     ]
     assert os.listdir(tmp_path) == []
 

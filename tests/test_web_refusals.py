@@ -26,7 +26,7 @@ WRONG = {
     "position?board=": "OWN/OTHER",
     "position?board=0": "OWN/OTHER",
     "position?board=0/20,20": "two pieces",
-    "position?board=0/20": "both sides hold the same square",
+    "position?board=0/20": "both sides have a piece on the same square",
     "position?board=1,2,3/0": "3 pieces",
     "position?board=42/0": "no square 42",
     "position?board=2,1/0": "ascend",
@@ -105,7 +105,7 @@ def test_a_batch_that_is_none_is_refused(name: str, client: TestClient) -> None:
 
 def test_the_message_of_a_batch_says_which_board(client: TestClient) -> None:
     answer = client.post("/api/positions", json={"boards": ["0/0", "0/20"]})
-    assert answer.json()["message"].startswith("boards[1]: both sides hold the same square")
+    assert answer.json()["message"].startswith("boards[1]: both sides have a piece on the same square")
 
 
 def test_only_json_is_a_batch(client: TestClient) -> None:

@@ -78,8 +78,8 @@ def test_a_wrong_command_changes_nothing(wrong: str, begun: Path, capsys: pytest
     message = err.splitlines()[-1]
     assert out == ""
     assert tree(begun) == before
-    assert "to start anew remove that directory" in message
-    command = re.search("`(.*?)` goes on with it", message)
+    assert "to start over, remove that directory" in message
+    command = re.search("`(.*?)` resumes it", message)
     assert command, message
     words = shlex.split(command[1])
     assert words[0] == "madn"
@@ -116,7 +116,7 @@ def test_there_must_be_something_to_resume(
     assert main(f"{RIGHT} --resume".split()) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "scratch: there is nothing to resume; without --resume the same command begins" in err
+    assert "scratch: there is nothing to resume; to begin, run the same command without --resume" in err
     assert tree(tmp_path) == before
 
 
