@@ -111,3 +111,25 @@ def test_run_installs_what_a_command_needs(line: str, extra: str, tmp_path: Path
         assert said[1:] == [f".venv/bin/madn {line}"]
     else:
         assert ".venv/bin/madn solve --pieces 2 --out databases/two" in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the programs are for a shell")
+@pytest.mark.parametrize("call", ["", "--quick"])
+@pytest.mark.parametrize("complains", ["ruff", "mypy", "cython-lint", "pytest"])
+def test_what_a_linter_finds_fails_the_test_command(call: str, complains: str, tmp_path: Path) -> None:
+    """With programs that only say their names; one of them ends with status 1, and nothing is run after it."""
+    names = ["ruff", "mypy", "cython-lint", "pytest"]
+    for name in ["tools/install", *(f".venv/bin/{name}" for name in names)]:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        status = int(Path(name).name == complains)
+        (tmp_path / name).write_text(f'#!/bin/sh\necho "ran {Path(name).name}"\nexit {status}\n', encoding="ascii")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "tests").mkdir()
+    program = tmp_path / "tools" / "test"
+    program.write_bytes((ROOT / "tools" / "test").read_bytes())
+    program.chmod(0o755)
+    done = subprocess.run([program, *call.split()], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    ran = re.findall(r"ran (\S+)", done.stdout)
+    assert ran[0] == "install"
+    assert list(dict.fromkeys(ran[1:])) == names[: names.index(complains) + 1]

@@ -108,12 +108,12 @@ def spread(const uint8_t[::1] low not None, const uint8_t[::1] high not None, co
     clamped.
     """
     cdef int64_t halves = checked_halves(counts, min(low.shape[0], high.shape[0]), widths.shape[0])
-    cdef int64_t i, k, at = 0, to = 0
+    cdef int64_t i, _, at = 0, to = 0
     cdef int32_t below, above
     cdef bint outside = False
     with nogil:
         for i in range(halves):
-            for k in range(counts[i]):
+            for _ in range(counts[i]):
                 below, above = steps_at(&low[at]), steps_at(&high[at])
                 outside = outside or below <= -LARGEST or above >= LARGEST or not 0 <= above - below <= 255
                 widths[to] = <uint8_t>(above - below)
@@ -128,13 +128,13 @@ def widen(uint8_t[::1] packed not None, const uint8_t[::1] widths not None, cons
           int divisor):
     """Add to each packed fixed-point number its width from `spread`, divided by `divisor` and rounded down."""
     cdef int64_t halves = checked_halves(counts, packed.shape[0], widths.shape[0])
-    cdef int64_t i, k, at = 0, of = 0
+    cdef int64_t i, _, at = 0, of = 0
     cdef int32_t steps
     if divisor < 1:
         raise ValueError(f"widths divided by {divisor}")
     with nogil:
         for i in range(halves):
-            for k in range(counts[i]):
+            for _ in range(counts[i]):
                 steps = min(<int32_t>LARGEST, steps_at(&packed[at]) + widths[of] // divisor)
                 memcpy(&packed[at], &steps, 3)
                 at += 3
