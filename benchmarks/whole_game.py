@@ -1,11 +1,13 @@
 """Solves a whole game from disk, and prints what that took and what it found as one JSON object.
 
-    python benchmarks/whole_game.py --out four --scratch scratch --memory 11G                the standard game: an hour
+    python benchmarks/whole_game.py --out four --scratch scratch --memory 11G                values: half an hour
+    python benchmarks/whole_game.py --policy moves --scratch scratch --memory 11G            best moves alone
     python benchmarks/whole_game.py --pieces 3 --memory 200M --out three --scratch scratch   a trial: minutes
 
 This is `madn solve --bits 16 --resume`, with `--census` and `--policy` if you ask for them, plus a meter. It can be
-stopped and started again: the times of all its processes add up. For the standard game the figures of version 0.1, from
-docs/results/four-pieces.json, are printed too, in a table on standard error and as "before" in the object.
+stopped and started again: the times of all its processes add up. Disk is measured twice a minute. For the standard game
+the figures of version 0.1, from docs/results/four-pieces.json, are printed too, in a table on standard error and as
+"before" in the object.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import os
 import resource
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +29,18 @@ from madn.cli.options import memory_bytes
 from madn.cli.output import columns
 from madn.cli.progress import ProgressBar
 from madn.solving import prepare
+from madn.store.records import SUMS
 
 EARLIER = Path(__file__).parents[1] / "docs/results/four-pieces.json"  # the run of version 0.1
+PEAKS = ("peak_bytes", "peak_disk_bytes")
 
 
 class Meter:
     """Counts time, memory and traffic over all processes that worked on a run, and notes them in a file."""
 
-    def __init__(self, path: Path, bar: ProgressBar) -> None:
-        self.path, self.bar = path, bar
+    def __init__(self, path: Path, bar: ProgressBar, directories: list[str]) -> None:
+        self.path, self.bar, self.directories = path, bar, directories
+        self.disk = 0
         self.earlier = json.loads(path.read_text(encoding="ascii")) if path.exists() else []
         self.begin = self.noted = time.monotonic()
 
@@ -46,6 +52,7 @@ class Meter:
     def note(self) -> list[dict[str, float]]:
         """Write down what this process has used so far."""
         self.noted = time.monotonic()
+        self.disk = max(self.disk, sum(map(directory_bytes, self.directories)))
         traffic = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
         processes = [
             *self.earlier,
@@ -53,6 +60,7 @@ class Meter:
                 "seconds": self.noted - self.begin,
                 "cpu_seconds": time.process_time(),
                 "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+                "peak_disk_bytes": self.disk,
                 "bytes_read": int(traffic["rchar"]),
                 "bytes_written": int(traffic["wchar"]),
             },
@@ -62,7 +70,19 @@ class Meter:
 
 
 def directory_bytes(path: str) -> int:
-    return sum(entry.stat().st_size for entry in os.scandir(path))
+    """What the files of a directory occupy; some may be removed meanwhile."""
+    total = 0
+    for entry in os.scandir(path) if Path(path).exists() else ():
+        with suppress(FileNotFoundError):
+            total += os.lstat(entry.path).st_blocks * 512
+    return total
+
+
+def files(path: str) -> dict[str, Any]:
+    """The size of a database, and the SHA-256 of each file of blocks: the same for the same bits."""
+    sums = (line.split("  ") for line in (Path(path) / SUMS).read_text(encoding="ascii").splitlines())
+    blocks = {name: digest for digest, name in sums if name.endswith(".madn")}
+    return {"bytes": sum(entry.stat().st_size for entry in os.scandir(path)), "sha256": blocks}
 
 
 def run(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -78,19 +98,19 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         resume=(Path(arguments.scratch) / "plan.json").exists(),
     )
     with ProgressBar("solving") as bar:
-        meter = Meter(Path(f"{arguments.out}.meter"), bar)
+        directories = [path for path in (arguments.scratch, job.out, job.policy) if path]
+        meter = Meter(Path(f"{arguments.scratch}.meter"), bar, directories)
         result = job.run(meter)
         processes = meter.note()
     census, positions = result.census or {}, result.positions
-    sizes = {name: directory_bytes(path) for name, path in (("bits16", job.out), ("policy", job.policy)) if path}
+    stored = {name: files(path) for name, path in (("bits16", job.out), ("policy", job.policy)) if path}
     planned = ("memory_bytes", "scratch_bytes", "disk_bytes", "peak_bytes")
     found = {
         "hardware": hardware(),
         "planned": {name: getattr(job.plan, name) for name in planned},
         "processes": processes,
-        **{name: sum(part[name] for part in processes) for name in processes[0] if name != "peak_bytes"},
-        "peak_bytes": max(part["peak_bytes"] for part in processes),
-        **{name: {"bytes": size, "bits_per_position": 8 * size / positions} for name, size in sizes.items()},
+        **{name: (max if name in PEAKS else sum)(part[name] for part in processes) for name in processes[0]},
+        **{name: {"bits_per_position": 8 * size["bytes"] / positions, **size} for name, size in stored.items()},
     }
     if census:
         found["share_of_rolls_with_a_choice"] = census["decisions"] / census["positions"] / 6
@@ -119,7 +139,7 @@ def table(found: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pieces", type=int, default=4)
-    parser.add_argument("--out", required=True)
+    parser.add_argument("--out", help="directory for a database of values, or --policy, or both")
     parser.add_argument("--policy", help="directory for a database of best moves")
     parser.add_argument("--scratch", required=True)
     parser.add_argument("--memory", default="11G")

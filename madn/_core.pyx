@@ -116,7 +116,7 @@ cdef str fault(const GameTables* t, own, other):
             return f"{side} {wrong}"
     shared = facing(t, own) & other
     if shared:
-        return f"both sides have a piece on the same square, {madn_lowest(shared)} of the other side"
+        return f"both sides have a piece on the same square: {madn_lowest(shared)} as the other side counts"
     return "both sides have finished"
 
 

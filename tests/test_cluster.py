@@ -311,7 +311,7 @@ def test_work_in_a_named_directory_is_taken_up_when_asked(tmp_path: Path, monkey
     with pytest.raises(PlanError, match="nothing to resume"):
         solve_in_threads(2, BOARD, tmp_path / "db", resume=True, **where)
     stopped(20, 2, tmp_path / "db", monkeypatch, **where)
-    with pytest.raises(OutputError, match="work that was begun"):
+    with pytest.raises(OutputError, match="holds unfinished work"):
         solve_in_threads(2, BOARD, tmp_path / "db", **where)
     again = r"with processes 2 instead of 3: `mpiexec -n 2 madn solve .*--scratch \S*work .*--cluster --resume`"
     with pytest.raises(OutputError, match=again):

@@ -119,7 +119,7 @@ def test_the_kernel_checks_its_arguments() -> None:
         Model(model.shape, {**model.arrays, "curve": model.arrays["curve"][::-1].copy()}).network(rules)
     with pytest.raises(ValueError, match="distances must be 1 to 40"):
         active(Game(rules), 0, 5, 1, 1)
-    with pytest.raises(ValueError, match="no position"):
+    with pytest.raises(ValueError, match="not a position"):
         active(Game(rules), 12, 5, 1, 1 << 6)
     with pytest.raises(ValueError, match="pieces must be"):
         row_count(0, 40, 12, 5)

@@ -25,7 +25,7 @@ def test_what_was_measured_is_judged_by_standard_errors(ours: float, verdict: st
     fact = PAPER.measured("wins", 50.0, ours, (0.3, 0.4), 2, "games")
     assert fact.z == pytest.approx((ours - 50) / 0.5)
     assert fact.verdict == verdict
-    assert ("more games decide" in fact.note) == (verdict == "undecided")
+    assert ("more games would decide" in fact.note) == (verdict == "undecided")
 
 
 @pytest.fixture

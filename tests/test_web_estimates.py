@@ -216,5 +216,5 @@ def test_the_command_serves_a_game_without_a_database(
     assert main(["serve", "--port", "0", "--pieces", "3"]) == 3
     assert "no database and no estimator for 3 pieces, 40 squares" in capsys.readouterr().err
     assert main(["serve", str(tmp_path), "--pieces", "3"]) == 2
-    assert "give DB or the rules, not both" in capsys.readouterr().err
+    assert "give either DB or rules, not both" in capsys.readouterr().err
     estimates_of.cache_clear()
