@@ -150,7 +150,9 @@ def test_work_of_another_task_is_refused_and_stays(noisy_db: Path, tmp_path: Pat
     compress_database(noisy_db, tmp_path / "whole", bits=16)
     stopped_after(12, noisy_db, tmp_path / "new", bits=16)
     before = contents(tmp_path / ".new.madn-part")
-    with pytest.raises(OutputError, match=r"`madn compress \S+db \S+new --store values --level 9 --bits 16` resumes it"):
+    with pytest.raises(
+        OutputError, match=r"`madn compress \S+db \S+new --store values --level 9 --bits 16` resumes it"
+    ):
         compress_database(noisy_db, tmp_path / "new", bits=12)
     assert contents(tmp_path / ".new.madn-part") == before
     compress_database(noisy_db, tmp_path / "new", bits=16)

@@ -249,8 +249,8 @@ BAD_POSITIONS = [
     pytest.param(-1, 0, "own .*outside 0 to 43", id="negative"),
     pytest.param(0b11111, 0, "own .*5 pieces, the game has 4", id="five pieces"),
     pytest.param(0, 0b11111 << 39, "other .*5 pieces, the game has 4", id="five pieces of the other"),
-    pytest.param(1 << 5, 1 << 25, "on the same square: 25 as the other side counts", id="one square twice"),
-    pytest.param(1 << 25, 1 << 5, "on the same square: 5 as the other side counts", id="one square twice, round the end"),
+    pytest.param(1 << 5, 1 << 25, "same square: 25 as the other side counts", id="one square twice"),
+    pytest.param(1 << 25, 1 << 5, "same square: 5 as the other side counts", id="one square twice, round the end"),
     pytest.param(15 << 40, 15 << 40, "both sides have finished", id="both finished"),
 ]
 
