@@ -2,7 +2,7 @@
 
     python benchmarks/whole_game.py --out four --scratch scratch --memory 11G                values: half an hour
     python benchmarks/whole_game.py --policy moves --scratch scratch --memory 11G            best moves alone
-    python benchmarks/whole_game.py --pieces 3 --memory 200M --out three --scratch scratch   a trial: minutes
+    python benchmarks/whole_game.py --pieces 3 --memory 300M --out three --scratch scratch   a trial: minutes
 
 This is `madn solve --bits 16 --resume`, with `--census` and `--policy` if you ask for them, plus a meter. It can be
 stopped and started again: the times of all its processes add up. Disk is measured twice a minute. For the standard game
