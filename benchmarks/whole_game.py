@@ -33,6 +33,7 @@ from madn.store.records import SUMS
 
 EARLIER = Path(__file__).parents[1] / "docs/results/four-pieces.json"  # the run of version 0.1
 PEAKS = ("peak_bytes", "peak_disk_bytes")
+SUMMED = ("seconds", "cpu_seconds", *PEAKS, "bytes_read", "bytes_written")  # over the processes, but for the peaks
 
 
 class Meter:
@@ -41,16 +42,20 @@ class Meter:
     def __init__(self, path: Path, bar: ProgressBar, directories: list[str]) -> None:
         self.path, self.bar, self.directories = path, bar, directories
         self.disk = 0
+        self.components: dict[str, float] = {}
         self.earlier = json.loads(path.read_text(encoding="ascii")) if path.exists() else []
-        self.begin = self.noted = time.monotonic()
+        self.begin = self.noted = self.told = time.monotonic()
 
     def __call__(self, fraction: float, text: str) -> None:
         self.bar(fraction, text)
-        if time.monotonic() - self.noted > 30:
+        now = time.monotonic()
+        self.components[text] = self.components.get(text, 0) + now - self.told
+        self.told = now
+        if now - self.noted > 30:
             self.note()
 
-    def note(self) -> list[dict[str, float]]:
-        """Write down what this process has used so far."""
+    def note(self) -> list[dict[str, Any]]:
+        """Write down what this process has used so far, and for how long the progress has named each component."""
         self.noted = time.monotonic()
         self.disk = max(self.disk, sum(map(directory_bytes, self.directories)))
         traffic = dict(line.split(": ") for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines())
@@ -63,6 +68,7 @@ class Meter:
                 "peak_disk_bytes": self.disk,
                 "bytes_read": int(traffic["rchar"]),
                 "bytes_written": int(traffic["wchar"]),
+                "components": {text: round(seconds, 1) for text, seconds in self.components.items()},
             },
         ]
         self.path.write_text(json.dumps(processes), encoding="ascii")
@@ -109,7 +115,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "hardware": hardware(),
         "planned": {name: getattr(job.plan, name) for name in planned},
         "processes": processes,
-        **{name: (max if name in PEAKS else sum)(part[name] for part in processes) for name in processes[0]},
+        **{name: (max if name in PEAKS else sum)(part[name] for part in processes) for name in SUMMED},
         **{name: {"bits_per_position": 8 * size["bytes"] / positions, **size} for name, size in stored.items()},
     }
     if census:

@@ -31,7 +31,7 @@ cdef struct Play:
     uint64_t random
     int turn
     int roll             # of the last ply
-    OwnMove move         # and its move; the end is -1 for a lost turn
+    OwnMove move         # and its move; the end is -1 for a lost roll
     bint over
 
 

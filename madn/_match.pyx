@@ -77,7 +77,7 @@ def play_many(CompiledPlayer first not None, CompiledPlayer second not None, uin
 
 def play_one(CompiledPlayer first not None, CompiledPlayer second not None, uint64_t own, uint64_t other,
              uint64_t seed, int64_t number):
-    """Game `number` of a seed as a list of (roll, start, end): start -1 is the box, end -1 a lost turn."""
+    """Game `number` of a seed as a list of (roll, start, end): start -1 is the box, end -1 a lost roll."""
     _check(first, second, own, other)
     cdef const Chooser* players[2]
     cdef Play play

@@ -283,7 +283,7 @@ class Advisor:
         board, roll = self._board(board), checked_roll(roll)
         moves = board.legal_moves(roll)
         if not moves:
-            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+            raise IllegalMoveError(f"board '{board}': the game is over: there are no moves")
         if len(moves) == 1:
             return moves[0]
         return move_of(*self.ask(board, lambda values: values.engine.best_move(*board.masks, roll)).answer)

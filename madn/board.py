@@ -183,7 +183,7 @@ class Board:
         move = as_move(move)
         legal = self.legal_moves(roll)
         if not legal:
-            raise IllegalMoveError(f"board '{self}': the game is over, there are no moves")
+            raise IllegalMoveError(f"board '{self}': the game is over: there are no moves")
         if move not in legal:
             choices = ", ".join(map(str, legal))
             raise IllegalMoveError(f"{move} is not legal on '{self}' with a {index(roll)}; legal: {choices}")

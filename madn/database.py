@@ -280,7 +280,7 @@ class Database(Generic[Win]):
         """
         best = self.engine.best_move(*self._masks(board), checked_roll(roll))
         if best is None:
-            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+            raise IllegalMoveError(f"board '{board}': the game is over: there are no moves")
         return move_of(*best)
 
     def moves(self, board: Board | str, roll: SupportsIndex) -> tuple[MoveValue[Win], ...]:
@@ -322,7 +322,7 @@ class Database(Generic[Win]):
         self._reader.check_bounds()
         moves = self.moves(board, roll)
         if not moves:
-            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+            raise IllegalMoveError(f"board '{board}': the game is over: there are no moves")
         return bool(proved_best(moves))
 
     def with_bounds(self, moves: tuple[MoveValue[Any], ...], roll: SupportsIndex) -> tuple[MoveValue[Any], ...]:
@@ -457,7 +457,7 @@ def best_moves_of(values: Engined, ids: NDArray[np.int64], rolls: NDArray[np.int
         if (over := np.flatnonzero(end < -1)).size:
             at = begin + int(over[0])
             board = unchecked_board(*values.engine.game.unrank(ids[at]), rules)
-            raise IllegalMoveError(f"position {at}: board '{board}': the game is over, there are no moves")
+            raise IllegalMoveError(f"position {at}: board '{board}': the game is over: there are no moves")
         moves["start"][some], moves["end"][some], moves["captures"][some] = start, end, captures
     return moves
 

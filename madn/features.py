@@ -215,9 +215,9 @@ FEATURES: dict[str, Feature] = {
 
 
 def _ends(move: Move) -> tuple[int, int]:
-    """Start and end as numbers; the box is -1. A lost turn is never compared with another move."""
+    """Start and end as numbers; the box is -1. A lost roll is never compared with another move."""
     if move.end is None:
-        raise ValueError("a lost turn has no features")
+        raise ValueError("a lost roll has no features")
     return (-1 if move.start is None else move.start), move.end
 
 

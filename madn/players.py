@@ -59,7 +59,7 @@ def legal_moves(board: Board, roll: int) -> tuple[Move, ...]:
     """The legal moves; IllegalMoveError if the game is over."""
     moves = board.legal_moves(roll)
     if not moves:
-        raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+        raise IllegalMoveError(f"board '{board}': the game is over: there are no moves")
     return moves
 
 

@@ -113,7 +113,7 @@ def open_positions(game: Game) -> Iterator[tuple[NDArray[np.int64], Distances, D
 def balanced(polynomial: Wins) -> Wins:
     """The odd part of the polynomial, so that the guesses for either side to move add up to 1.
 
-    Lost turns tie the two values of a pair of states together. Guesses that do not add up to 1, as those that include
+    Lost rolls tie the two values of a pair of states together. Guesses that do not add up to 1, as those that include
     the advantage of moving first, leave an error that shrinks by a factor of only 5/6 in each sweep where both sides
     wait for a 6.
     """

@@ -94,7 +94,7 @@ def explain(
     """
     roll = checked_roll(roll)
     if not moves:
-        raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+        raise IllegalMoveError(f"board '{board}': the game is over: there are no moves")
     best, other = moves[0], moves[1] if len(moves) > 1 else None
     if chosen is not None:
         move = as_move(chosen)
@@ -123,7 +123,7 @@ def outlook(board: Board, roll: int, move: Move) -> Outlook:
     """What a legal move does and what can happen next."""
     rules = board.rules
     if move.end is None:
-        raise IllegalMoveError("a lost turn has no outlook")
+        raise IllegalMoveError("a lost roll has no outlook")
     walked = rules.opposite(move.end) if move.captures else None
     home = move.start is not None and move.start < rules.squares <= move.end
     own = tuple(sorted({*board.own, move.end} - {move.start}))

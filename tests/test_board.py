@@ -391,7 +391,7 @@ def test_swapping_sides(board: Board) -> None:
 
 @given(boards(), rolls)
 def test_only_a_six_keeps_the_turn(board: Board, roll: int) -> None:
-    """A lost turn shows it most plainly: after a 6 the same board, otherwise the sides swapped."""
+    """A lost roll shows it most plainly: after a 6 the same board, otherwise the sides swapped."""
     if board.legal_moves(roll) == (Move.PASS,):
         swapped = Board(board.other, board.own, board.rules)
         assert board.after(Move.PASS, roll) == (board if roll == 6 else swapped)

@@ -130,7 +130,7 @@ def best_move(
     with advisor_for(db, rules) as advisor:
         moves = advisor.moves(board, roll)
         if not moves:
-            raise IllegalMoveError(f"board '{board}': the game is over, there are no moves")
+            raise IllegalMoveError(f"board '{board}': the game is over: there are no moves")
         best, least, listed = moves[0], weakest(moves), [_fields(move) for move in moves]
         rows = [(move.move, chance(move.win, move.exact), move.board) for move in moves]
         table = columns([("move", "wins", "board after"), *rows], right=[1])

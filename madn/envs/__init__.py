@@ -1,7 +1,7 @@
 """Environments to train agents in: `aec` is for PettingZoo, `gym` for Gymnasium (the extra `madn[envs]`).
 
 Both play the same game in the same way. Every roll is a step, even one without a legal move. The actions have the
-numbers of OpenSpiel's `maedn`: 0 is a lost turn, 1 brings a piece in from the box, 2 + q moves the piece on square q in
+numbers of OpenSpiel's `maedn`: 0 is a lost roll, 1 brings a piece in from the box, 2 + q moves the piece on square q in
 the mover's numbers. `info["action_mask"]` says which are legal. The observation is a vector of numbers from 0 to 1, as
 the agent sees the board (S squares, P pieces):
 

@@ -139,7 +139,7 @@ class Served:
         """
         board = self.board(text)
         if board.winner is not None:
-            raise IllegalMoveError(f"board '{text}': the game is over, there are no moves")
+            raise IllegalMoveError(f"board '{text}': the game is over: there are no moves")
         asked = self.ask(board, lambda values: values.engine.moves(*board.masks, roll))
         options: list[Option] = asked.answer
         chosen = options[0]

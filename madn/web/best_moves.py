@@ -1,7 +1,7 @@
 """Best moves in a form that a browser can read without the decoder for a policy: the piece to move for every roll.
 
 A block has a plane of bytes for each roll, with one byte for each position: how many of the mover's pieces stand on
-lower squares than the piece of the best move. It is 0 for a piece from the box, a lost turn, and a game that is over.
+lower squares than the piece of the best move. It is 0 for a piece from the box, a lost roll, and a game that is over.
 """
 
 import hashlib

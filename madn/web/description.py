@@ -81,8 +81,8 @@ SCHEMAS: dict[str, Schema] = {
     "Move": record(
         **{
             "move": {"type": "string", "examples": ["12-17", "b-0", "12x17", "pass"]},
-            "from": SQUARE | {"description": "The square it leaves; null for the box, and for a lost turn."},
-            "to": SQUARE | {"description": "The square it ends on; null for a lost turn."},
+            "from": SQUARE | {"description": "The square it leaves; null for the box, and for a lost roll."},
+            "to": SQUARE | {"description": "The square it ends on; null for a lost roll."},
             "captures": {"type": "boolean"},
             "win": PROBABILITY | {"description": "The mover's winning probability after the move."},
             "loss": PROBABILITY | {"description": "What the move loses compared with the best one, in probability."},

@@ -236,7 +236,7 @@ export function source(found) {
 
     async move(text, roll, player, seed) {
       const answer = await position(text);
-      if (answer.winner) throw new Refused(400, `board '${text}': the game is over, there are no moves`);
+      if (answer.winner) throw new Refused(400, `board '${text}': the game is over: there are no moves`);
       const { moves } = answer.rolls[roll - 1];
       const { exact, error } = answer;
       const chooser = (await facts()).players.find(({ name }) => name === player);

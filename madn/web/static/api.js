@@ -14,7 +14,7 @@
 //                         the second best; `shift` is added to the numbers of main squares
 //     move(board, roll, player, seed) -> {move, win, loss, exact, moves: [Move]}: what a player plays
 //   Move is {move, from, to, captures, win, loss, exact, board}, best first; from and to are null for the box and for a
-//   lost turn, `board` is what the next player to roll sees. Boards and moves are written as everywhere in madn, in the
+//   lost roll, `board` is what the next player to roll sees. Boards and moves are written as everywhere in madn, in the
 //   numbers of the side to move. What is unknown is null.
 //
 // An error is `Refused` with the status of HTTP (404: nobody knows this position) and a line for people; anything else

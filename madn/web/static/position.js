@@ -120,7 +120,7 @@ export function put(position, seat, from, to, rules) {
   return checked({ ...position, [seat]: squares }, rules);
 }
 
-// The position after a move of the side at turn: {from, to}, null for the box; both null for a lost turn. Whether it is
+// The position after a move of the side at turn: {from, to}, null for the box; both null for a lost roll. Whether it is
 // legal is for others to say; `Impossible` if there is no such piece, or an own one in its place.
 export function after(position, { from, to }, roll, rules) {
   const { turn } = position;

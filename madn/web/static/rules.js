@@ -1,7 +1,7 @@
 // What the game is: legal moves, the board after a move, what a turn is. The twin of madn/board.py and madn/rules.py.
 //
 // A board is { own, other }: the squares of the side to move and of the other side, ascending, each in its own numbers.
-// A move is { from, to, captures }: null is the box, and for `to` a lost turn.
+// A move is { from, to, captures }: null is the box, and for `to` a lost roll.
 
 export const DIE = 6;
 export const ROLLS = [1, 2, 3, 4, 5, 6];
@@ -27,7 +27,7 @@ export function winner({ own, other }, rules) {
   return finished(own, rules) ? "own" : finished(other, rules) ? "other" : null;
 }
 
-// All legal moves by ascending start; one lost turn if there is none, and nothing at all in a finished game.
+// All legal moves by ascending start; one lost roll if there is none, and nothing at all in a finished game.
 export function legalMoves(board, roll, rules) {
   if (winner(board, rules)) return [];
   const { own } = board;
