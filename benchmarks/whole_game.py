@@ -30,16 +30,17 @@ from madn.cli.output import columns
 from madn.cli.progress import ProgressBar
 from madn.solving import prepare
 from madn.store.records import SUMS
+from madn.store.workplace import part_of
 
 EARLIER = Path(__file__).parents[1] / "docs/results/four-pieces.json"  # the run of version 0.1
 PEAKS = ("peak_bytes", "peak_disk_bytes")
-SUMMED = ("seconds", "cpu_seconds", *PEAKS, "bytes_read", "bytes_written")  # over the processes, but for the peaks
+TOTALS = ("seconds", "cpu_seconds", *PEAKS, "bytes_read", "bytes_written")  # over the processes, but for the peaks
 
 
 class Meter:
     """Counts time, memory and traffic over all processes that worked on a run, and notes them in a file."""
 
-    def __init__(self, path: Path, bar: ProgressBar, directories: list[str]) -> None:
+    def __init__(self, path: Path, bar: ProgressBar, directories: list[Path]) -> None:
         self.path, self.bar, self.directories = path, bar, directories
         self.disk = 0
         self.components: dict[str, float] = {}
@@ -75,10 +76,10 @@ class Meter:
         return processes
 
 
-def directory_bytes(path: str) -> int:
+def directory_bytes(path: Path) -> int:
     """What the files of a directory occupy; some may be removed meanwhile."""
     total = 0
-    for entry in os.scandir(path) if Path(path).exists() else ():
+    for entry in os.scandir(path) if path.exists() else ():
         with suppress(FileNotFoundError):
             total += os.lstat(entry.path).st_blocks * 512
     return total
@@ -104,7 +105,8 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         resume=(Path(arguments.scratch) / "plan.json").exists(),
     )
     with ProgressBar("solving") as bar:
-        directories = [path for path in (arguments.scratch, job.out, job.policy) if path]
+        targets = [Path(path) for path in (job.out, job.policy) if path]
+        directories = [Path(arguments.scratch), *targets, *map(part_of, targets)]
         meter = Meter(Path(f"{arguments.scratch}.meter"), bar, directories)
         result = job.run(meter)
         processes = meter.note()
@@ -115,7 +117,7 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         "hardware": hardware(),
         "planned": {name: getattr(job.plan, name) for name in planned},
         "processes": processes,
-        **{name: (max if name in PEAKS else sum)(part[name] for part in processes) for name in SUMMED},
+        **{name: (max if name in PEAKS else sum)(part[name] for part in processes) for name in TOTALS},
         **{name: {"bits_per_position": 8 * size["bytes"] / positions, **size} for name, size in stored.items()},
     }
     if census:

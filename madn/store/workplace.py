@@ -38,7 +38,7 @@ def check_writable(path: str | os.PathLike[str], task: Task | None = None) -> No
     """
     try:
         target = Path(os.path.realpath(path))
-        part = _part_of(target)
+        part = part_of(target)
         check_replaceable(target)
         os.rmdir(tempfile.mkdtemp(prefix=f".{target.name}.madn-", dir=target.parent))
         lock = _lock(part) if part.is_dir() else None
@@ -60,7 +60,7 @@ def check_room(needs: Iterable[tuple[Sequence[str | os.PathLike[str]], int]]) ->
     wanted: dict[int, tuple[list[str], int, int]] = {}
     for paths, size in needs:
         targets = [Path(os.path.realpath(path)) for path in paths]
-        present = sum(bytes_in(directory) for target in targets for directory in (target, _part_of(target)))
+        present = sum(bytes_in(directory) for target in targets for directory in (target, part_of(target)))
         disk = disk_of(paths[0])
         names, total, free = wanted.get(disk.device, ([], 0, disk.free))
         wanted[disk.device] = [*names, *map(str, paths)], total + max(0, size - present), free
@@ -86,10 +86,10 @@ def disk_of(path: str | os.PathLike[str]) -> Disk:
 def published(path: str | os.PathLike[str]) -> bool:
     """Whether a complete database is at `path`; if so, what is left of its workplace is removed."""
     target = Path(os.path.realpath(path))
-    if (_part_of(target) / JOURNAL).exists() or not is_catalogue(target / CATALOGUE):
+    if (part_of(target) / JOURNAL).exists() or not is_catalogue(target / CATALOGUE):
         return False
     _drop_journal(target)
-    _remove(_part_of(target))
+    _remove(part_of(target))
     return True
 
 
@@ -101,7 +101,8 @@ def bytes_in(directory: Path) -> int:
         return 0  # missing or unreadable: whoever opens it reports that
 
 
-def _part_of(target: Path) -> Path:
+def part_of(target: Path) -> Path:
+    """Where a database is written until it is complete."""
     return target.with_name(f".{target.name}.madn-part")
 
 
@@ -149,7 +150,7 @@ class Workplace:
             raise OutputError(f"{target}: a directory with a name is needed")
         self.target = target
         self._check = check
-        self.part = _part_of(target)
+        self.part = part_of(target)
         self.old = target.with_name(f".{target.name}.madn-old")
         self.journal = self.part / JOURNAL
         self._locks = [self._occupy()]
