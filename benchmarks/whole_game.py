@@ -2,12 +2,13 @@
 
     python benchmarks/whole_game.py --out four --scratch scratch --memory 11G                values: half an hour
     python benchmarks/whole_game.py --policy moves --scratch scratch --memory 11G            best moves alone
+    python benchmarks/whole_game.py --proved --scratch scratch --memory 20G                  bounds, nothing stored
     python benchmarks/whole_game.py --pieces 3 --memory 300M --out three --scratch scratch   a trial: minutes
 
-This is `madn solve --bits 16 --resume`, with `--census` and `--policy` if you ask for them, plus a meter. It can be
-stopped and started again: the times of all its processes add up. Disk is measured twice a minute. For the standard game
-the figures of version 0.1, from docs/results/four-pieces.json, are printed too, in a table on standard error and as
-"before" in the object.
+This is `madn solve --bits 16 --resume`, with `--census`, `--policy` or `--proved` if you ask for them, plus a meter. It
+can be stopped and started again: the times of all its processes add up. Disk is measured twice a minute. For the
+standard game the figures of version 0.1, from docs/results/four-pieces.json, are printed too, in a table on standard
+error and as "before" in the object.
 """
 
 import argparse
@@ -100,8 +101,9 @@ def run(arguments: argparse.Namespace) -> dict[str, Any]:
         policy=arguments.policy,
         scratch=arguments.scratch,
         memory=memory_bytes(None, None, arguments.memory),
-        bits=16,
+        bits=None if arguments.proved else 16,
         census=arguments.census,
+        proved=arguments.proved,
         resume=(Path(arguments.scratch) / "plan.json").exists(),
     )
     with ProgressBar("solving") as bar:
@@ -152,6 +154,7 @@ def main() -> int:
     parser.add_argument("--scratch", required=True)
     parser.add_argument("--memory", default="11G")
     parser.add_argument("--census", action="store_true", help="count positions by value and compare moves: more memory")
+    parser.add_argument("--proved", action="store_true", help="find proved bounds; nothing is stored")
     try:
         found = run(parser.parse_args())
         if "before" in found:
