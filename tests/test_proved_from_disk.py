@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from madn import Board, CorruptBlockError, PlanError, Rules
 from madn._core import Game
 from madn.solver import Plan, Scratch, Solution, _packing, make_plan, proved, scratch_directory, solve
+from madn.solver.directed import DirectedStream
 from madn.solver.layers import STORED, Layer, layer_of, round_outwards
 from madn.solver.numbers import FIXED32
 from madn.solver.plan import SMALL_GAME
+from madn.solver.strips import StripFile
 
 BOARDS = [Rules(2, 12), Rules(3, 8), Rules(2, 12, three_rolls=True, must_capture=True), Rules(2, 12, no_jumping=True)]
 UNIT = FIXED32.unit
@@ -170,14 +172,34 @@ def test_a_changed_bound_is_noticed(suffix: str, tmp_path: Path) -> None:
 
 def test_margins_that_are_too_small_become_larger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rules = Rules(2, 12)
-    monkeypatch.setattr("madn.solver.directed.first_margin", lambda tolerance, steps: 4.0)
+    margins: list[float] = []
+    begin = DirectedStream._begin
+
+    def noted(self: DirectedStream, solved: StripFile, margin: float) -> None:
+        margins.append(margin)
+        begin(self, solved, margin)
+
+    monkeypatch.setattr(DirectedStream, "_begin", noted)
+    monkeypatch.setattr("madn.solver.directed.FIRST_MARGIN", 2.0**-34)
     start = Game(rules).rank(*Board.start(rules).masks)
-    proofs, (lower, upper), *_ = solved(proving_plan(rules, tmp_path / "s"))
+    _, (lower, upper), *_ = solved(proving_plan(rules, tmp_path / "s"))
     assert lower <= exact(rules)[start] <= upper
-    assert proofs[-1].sweeps > 6  # some of them tries
+    assert max(margins) > min(margins)
     monkeypatch.setattr("madn.solver.directed.TRIES", 1)
     with pytest.raises(PlanError, match="no bounds were found"):
         solved(proving_plan(rules, tmp_path / "t"))
+
+
+@pytest.mark.parametrize("margin", [0.5, 16.0])
+def test_bounds_may_begin_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, margin: float) -> None:
+    """Even with 0 and 1, from which nothing overflows; one try is enough then."""
+    rules = Rules(2, 12)
+    monkeypatch.setattr("madn.solver.directed.FIRST_MARGIN", margin)
+    monkeypatch.setattr("madn.solver.directed.TRIES", 1)
+    start = Game(rules).rank(*Board.start(rules).masks)
+    proofs, (lower, upper), *_ = solved(proving_plan(rules, tmp_path / "s"))
+    assert lower <= exact(rules)[start] <= upper
+    assert max(proof.width for proof in proofs) < 1e-6
 
 
 def test_rounding_outwards() -> None:

@@ -165,7 +165,8 @@ class DirectedSweep:
         for _ in range(TRIES):
             shares = margin_shares(self.component.rows, self.component.columns)
             for row, (values, share) in enumerate(zip(solved, shares, strict=True)):
-                state[row] = values - self.direction * np.ceil(least * share[:, None])  # the column player's view
+                away = self.direction * np.ceil(least * share[:, None])
+                state[row] = np.clip(values - away, -self.steps.half, self.steps.half)  # the column player's view
             begun = state.copy()
             change = self._sweep()
             if self._stays(begun, state):
@@ -197,11 +198,11 @@ def first_margin(tolerance: float, steps: Representation) -> float:
     return tolerance * steps.unit / 2 + FIRST_TRY
 
 
-def margin_shares(rows: Side, columns: Side) -> Iterator[NDArray[Any]]:
+def margin_shares(rows: Side, columns: Side, growth: float = GROWTH) -> Iterator[NDArray[Any]]:
     """For each state with a piece in the box, the margin against every column, as a multiple of the least one."""
-    theirs = 1 + GROWTH * np.bitwise_count(columns.masks)
+    theirs = 1 + growth * np.bitwise_count(columns.masks)
     for mask in rows.masks[rows.boxed]:
-        yield theirs + GROWTH * int(mask).bit_count()
+        yield theirs + growth * int(mask).bit_count()
 
 
 def widest(

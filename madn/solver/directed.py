@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from madn.errors import PlanError
 from madn.solver.after_capture import AfterCapture
-from madn.solver.bounds import ROUNDING, TRIES, WIDER, first_margin, margin_shares
+from madn.solver.bounds import ROUNDING, margin_shares
 from madn.solver.components import Solved, whole_exit
 from madn.solver.footprint import LEFT_SLOTS, RIGHT_SLOTS
 from madn.solver.numbers import Representation, Values
@@ -24,6 +24,14 @@ from madn.solver.strips import Starts, StripFile, slot_starts
 from madn.solver.tables import LANES
 
 Strip = Callable[[int], None]  # what is done with a strip once it is computed
+
+# How far from the solved values the first try begins, as a probability, and how much that grows with each piece on the
+# main field. With four pieces a narrow margin that grows as in `bounds.py` passes in no try: where all pieces are far
+# from home, a side brings several into play before one is captured. So this one hardly grows, and has to be wide to
+# shrink by more than the residual with each capture. A try that fails costs more than the sweeps that close the gap.
+FIRST_MARGIN, GROWTH = 2**-11, 0.002
+WIDER = 32  # the margin of the next try is this many times as large
+TRIES = 4  # the last begins with 0 and 1, which are bounds in any case
 
 
 class DirectedStream:
@@ -79,12 +87,12 @@ class DirectedStream:
         for number in range(2):
             self.captured.file(number).unlink(missing_ok=True)
 
-    def run(self, solved: StripFile, tolerance: float, until: float, last: Strip) -> Iterator[float]:
+    def run(self, solved: StripFile, until: float, last: Strip) -> Iterator[float]:
         """Sweep from near the solved values until those that captures lead to move by at most `until`; then once more.
 
         `last` is called for each strip of the last sweep. Yields the fraction of the current sweep that is done.
         """
-        margin = first_margin(tolerance, self.representation)
+        margin = FIRST_MARGIN * self.representation.unit
         for _ in range(TRIES):
             self._begin(solved, margin)
             change = yield from self._sweep()
@@ -99,10 +107,10 @@ class DirectedStream:
 
     def _begin(self, solved: StripFile, margin: float) -> None:
         """Let captures lead to the solved values minus or plus a margin, in the column player's view."""
-        rows, columns = self.rows, self.columns
+        rows, columns, half = self.rows, self.columns, self.representation.half
         whole = WholeRows(solved, rows.finish, self.pool)
         L, R = (np.empty(row_values(rows, columns), self.representation.dtype) for _ in range(2))
-        shares = margin_shares(rows, columns)
+        shares = margin_shares(rows, columns, GROWTH)
         self.captured.sums, self._written = None, 1
         self.captured.begin(0, write=True)
         for strip in range(self.strips):
@@ -112,7 +120,8 @@ class DirectedStream:
                 whole.load(strip, 0, L, R)
                 away = self.direction * np.ceil(margin * np.array([next(shares) for _ in boxed]))
                 both = [-matrix[: (end - first) * columns.size].reshape(-1, columns.size)[boxed] for matrix in (R, L)]
-                self.captured.put(strip, np.stack([one - away.astype(one.dtype) for one in both], axis=-1))
+                near = [np.clip(one - away, -half, half).astype(one.dtype) for one in both]
+                self.captured.put(strip, np.stack(near, axis=-1))
             self.captured.let_go(strip, rounded=False)
         self.captured.finish()
 

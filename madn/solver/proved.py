@@ -31,7 +31,7 @@ from madn.solver.streamed import do_all
 from madn.solver.strips import StripFile, Tiling
 
 UNTIL = 2 * STORED  # steps: when bounds move by less, sweeping on gains less than rounding loses
-SWEEPS = 6  # of a component in each direction, approximately: for the estimate of progress only
+SWEEPS = 12  # of a component in each direction, approximately: for the estimate of progress only
 
 Matrix = tuple[Values, Values]  # L and R of some rows
 Tell = Callable[[float], None]
@@ -154,9 +154,7 @@ class Prover:
                     matrices = *rounded, (start, start)
                     do_all(stream.pool, ((file.write, strip, *matrices, classes) for classes in file.parts(strip)))
 
-                self._tell(
-                    stream, stream.run(solved, self.plan.tolerance, UNTIL, keep), 0.5 * (direction > 0), 0.45, tell
-                )
+                self._tell(stream, stream.run(solved, UNTIL, keep), 0.5 * (direction > 0), 0.45, tell)
                 found[layer], sweeps = file.sums_text(), sweeps + stream.sweeps
         seen = Widest(columns, rows)
         sums = self._turn(pair, tiling, found, seen)
@@ -216,7 +214,7 @@ class Prover:
                     seen.see(first, stream.values(strip), values)
                 self._note_strip(intervals, pair, stream, strip, Layer.LOWER)
 
-            self._tell(stream, stream.run(solved, self.plan.tolerance, UNTIL, look), 0.0, 1.0, tell)
+            self._tell(stream, stream.run(solved, UNTIL, look), 0.0, 1.0, tell)
             return self._proof(pair, stream.sweeps, 2 * seen.width, seen.masks)
 
     def _stream(self, pair: Pair, direction: int, stack: ExitStack) -> DirectedStream:
