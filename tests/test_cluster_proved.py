@@ -188,6 +188,12 @@ def test_a_bound_further_out_is_noticed(tmp_path: Path, monkeypatch: pytest.Monk
     assert looked > 50
 
 
+def test_bounds_that_cannot_be_stored_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proved, "OUTERMOST", int(0.3 * UNIT))
+    with pytest.raises(PlanError, match="too large to be stored"):
+        prove(2, BOARD, tmp_path / "s")
+
+
 # What an interrupted proof leaves
 
 
@@ -327,7 +333,7 @@ def test_the_command_under_mpiexec(tmp_path: Path) -> None:
 
 @needs_mpi
 def test_bad_input_is_one_line_of_one_process(tmp_path: Path) -> None:
-    proving = PROVING[:-1]
+    proving = [*SMALL, "--proved", "--scratch", "s"]
     for first, second, said in (
         (proving, [*SMALL, "--scratch", "s"], "process 1 of 2 on .*: a cluster stores what it solves"),
         (proving, proving, "games of up to 20,000,000 positions"),

@@ -52,9 +52,9 @@ class DirectedSweeps:
     """Sweeps of one component, in the direction of its panels; `panel` is None for a process without one."""
 
     def __init__(
-        self, panel: PanelComponent | None, captured: Captured | None, processes: Processes, plan: Plan, direction: int
+        self, panel: PanelComponent | None, captured: Captured | None, processes: Processes, plan: Plan
     ) -> None:
-        self.processes, self.plan, self.direction, self.sweeps = processes, plan, direction, 0
+        self.processes, self.plan, self.sweeps = processes, plan, 0
         self.own = _Own(panel, captured) if panel is not None and captured is not None else None
 
     def run(self) -> Iterator[float]:

@@ -115,7 +115,7 @@ class ClusterProver:
         if captured is not None:
             places, exits_of = (panels, self.processes), (row_exits, column_exits)
             panel = PanelInMemory(rows, columns, plan.representation, *places, *exits_of, plan.threads, direction)
-        sweeps = DirectedSweeps(panel, captured, self.processes, plan, direction)
+        sweeps = DirectedSweeps(panel, captured, self.processes, plan)
         for part in sweeps.run():
             tell(min(1.0, (sweeps.sweeps + part) / SWEEPS))
         if panel is not None:
@@ -177,9 +177,10 @@ class Seen:
         if not legal.any():
             return
         for column_moves, (below, above) in enumerate(zip(low, high, strict=True)):
-            width = np.where(legal, above - below, -1)
-            if (above - below)[legal].min() < 0 or below[legal].min() <= -OUTERMOST or above[legal].max() >= OUTERMOST:
+            width = above - below
+            if width[legal].min() < 0 or below[legal].min() <= -OUTERMOST or above[legal].max() >= OUTERMOST:
                 raise PlanError("bounds are in the wrong order, or too large to be stored; try a smaller tolerance")
+            width[~legal] = -1
             at = int(width.argmax())
             row, column = at // width.shape[1], at % width.shape[1]
             found = -float(width.flat[at]), first + row, self.begin + column, bool(column_moves)
