@@ -110,9 +110,9 @@ def madn_text(rules: Rules, f: int, g: int) -> str:
     return "/".join("".join("o" if zone >> i & 1 else "." for i in range(rules.pieces)) for zone in (f, g))
 
 
-GAMES: list[tuple[Rules, tuple[int, ...], dict[str, Any]]] = [
+GAMES = [
     (BOARD, (1, 2, 3, 4), {}),
-    (Rules(3, 8), (1, 4), {}),
+    pytest.param(Rules(3, 8), (1, 4), {}, marks=pytest.mark.slow),
     (Rules(2, 12, three_rolls=True, must_capture=True), (1, 3), {}),
     (Rules(2, 10, no_jumping=True, start_in_box=True), (2,), {}),
     (Rules(3, 8), (3,), {"board": "0,9/3"}),  # only what it can lead to
