@@ -1,4 +1,4 @@
-"""Solve a game with several processes, on one computer or many, and store it: `madn solve --cluster`.
+"""Solve a game with several processes, on one computer or many, and store it or prove it: `madn solve --cluster`.
 
     mpiexec -n 4 madn solve --pieces 3 --cluster --out three
 
@@ -53,7 +53,7 @@ class ClusterJob:
     processes: Processes
     plan: Plan
     needs: ClusterPlan
-    out: str
+    out: str | None  # None if bounds are proved, which are only reported
     chosen: bool  # whether the scratch directory was not named
     where: list[tuple[str, int]]  # the computer and the process ID of each process
 
@@ -77,10 +77,11 @@ class ClusterJob:
 
     def _open(self, stack: ExitStack, held: list[Scratch]) -> tuple[Scratch, Databases | None]:
         """This process's scratch directory; process 0 opens the database too, unless it is in its place already."""
-        places = {"out": os.path.realpath(self.out), "bits": self.plan.bits, "processes": self.processes.count}
+        out = None if self.out is None else os.path.realpath(self.out)
+        places = {"out": out, "bits": self.plan.bits, "processes": self.processes.count}
         scratch = stack.enter_context(scratch_directory(self.plan, places, self.again()))
         held.append(scratch)
-        if self.processes.number > 0 or (scratch.finished is not None and published(self.out)):
+        if self.processes.number > 0 or self.out is None or (scratch.finished is not None and published(self.out)):
             return scratch, None
         job = Job(self.plan, self.out, None)
         ((path, encoder),) = job.encoders()
@@ -141,7 +142,7 @@ def prepare_cluster(
 ) -> ClusterJob:
     """Plan a solve by all processes and check that each can do its part; nothing is written yet."""
     together = processes or mpi_processes()
-    place, own = _agreed(together, lambda: _places(together, out, scratch))
+    place, own = _agreed(together, lambda: _places(together, out, scratch, settings.get("proved", False)))
     begun = os.path.lexists(os.path.join(own, TASK))
     anywhere = any(together.everyone(begun))
     resume = settings.pop("resume", False) or (anywhere and scratch is None)
@@ -158,7 +159,8 @@ def prepare_cluster(
 
     def checked() -> ClusterJob:
         needs = cluster_plan(plan, together.count, min(room, default=None))  # what one has to stream, all do
-        return _checked(ClusterJob(together, plan, needs, os.fspath(out or ""), scratch is None, where))
+        target = None if out is None else os.fspath(out)
+        return _checked(ClusterJob(together, plan, needs, target, scratch is None, where))
 
     return _agreed(together, checked)
 
@@ -172,14 +174,18 @@ def refuse(message: str) -> None:
     _agreed(mpi_processes(), refused)
 
 
-def _places(processes: Processes, out: Path | None, scratch: Path | None) -> tuple[str, str]:
+def _places(processes: Processes, out: Path | None, scratch: Path | None, proved: bool) -> tuple[str, str]:
     """The common scratch directory, and that of this process."""
     for path, name in ((out, "out"), (scratch, "scratch")):
         if path is not None and not os.fspath(path):
             raise OutputError(f"{name}: the name of a directory is missing")
-    if out is None:
+    if proved and out is not None:
+        raise PlanError("bounds that are proved by a cluster are only reported: do not name anything to store")
+    if out is None and not proved:
         raise OutputError("a cluster stores what it solves: --out DIR says where")
-    place = f"{os.fspath(out).rstrip(os.sep)}.scratch" if scratch is None else os.fspath(scratch)
+    if out is None and scratch is None:
+        raise PlanError("a cluster proves bounds from disk: --scratch DIR says where")
+    place = os.fspath(scratch) if scratch is not None else f"{os.fspath(out or '').rstrip(os.sep)}.scratch"
     return place, os.path.join(place, f"process-{processes.number}")
 
 
@@ -190,8 +196,8 @@ def _plan(processes: Processes, rules: Rules, own: str, resume: bool, settings: 
         if settings.get(name) is not None:
             raise PlanError(f"a cluster does not write --{name}: take it from the database once that is complete")
     wanted.pop("policy", None)
-    if wanted.pop("census", False) or wanted.get("proved") or wanted.get("method", "tiles") != "tiles":
-        raise PlanError("a cluster solves only by method tiles, without --census or --proved")
+    if wanted.pop("census", False) or wanted.get("method", "tiles") != "tiles":
+        raise PlanError("a cluster solves only by method tiles, without --census")
     if wanted.get("threads") is None:
         wanted["threads"] = max(1, usable_threads() // processes.neighbours)
     return replace(make_plan(rules, scratch=own, resume=resume, **wanted), streamed=frozenset())
@@ -201,6 +207,7 @@ def _check_alike(processes: Processes, plan: Plan) -> None:
     """Raise PlanError in process 0, and OtherProcessError in the others, unless all were given the same."""
     here = {"version": versions()["madn"], "byteorder": sys.byteorder, **asdict(plan.rules)}
     here |= {"tolerance": plan.tolerance, "values": plan.representation.name, "for": plan.board, "bits": plan.bits}
+    here |= {"proved": plan.proved}
     every = processes.everyone(here)
     for number, there in enumerate(every):
         for name, value in every[0].items():
@@ -221,10 +228,11 @@ def _checked(job: ClusterJob) -> ClusterJob:
     allowed, which = _memory_limit(plan, processes)
     if allowed is not None and memory > allowed:
         advice = "with more processes, on more computers, each needs less"
+        advice += "; panels are not streamed to prove bounds" if plan.proved else ""
         raise ResourceError(f"its part needs {amount(memory)} of memory, and {amount(allowed)} are {which}; {advice}")
     check_scratch(str(plan.scratch))
     rooms: list[tuple[list[str], int]] = [([str(plan.scratch)], needs.scratch_bytes * processes.neighbours)]
-    if processes.number == 0:
+    if processes.number == 0 and job.out is not None:
         ((path, encoder),) = Job(plan, job.out, None).encoders()
         check_writable(path, whole_task(plan.task(), encoder))
         rooms.append(([job.out], plan.disk_bytes))

@@ -79,7 +79,7 @@ class ThreadProcesses(Processes):
         return said
 
 
-def solve_in_threads(count: int, rules: Rules, out: Path, **settings: Any) -> ClusterResult:
+def solve_in_threads(count: int, rules: Rules, out: Path | None, **settings: Any) -> ClusterResult:
     """Solve a game with so many threads; the first error of one ends all."""
     together = Together(count)
 

@@ -416,8 +416,7 @@ def test_bad_input_is_one_line_of_one_process(
     [
         ({"policy": "p"}, "does not write --policy"),
         ({"sample": "s"}, "does not write --sample"),
-        ({"proved": True}, "without --census or --proved"),
-        ({"census": True}, "without --census or --proved"),
+        ({"census": True}, "without --census"),
         ({"method": "thesis"}, "by method tiles"),
     ],
     ids=str,

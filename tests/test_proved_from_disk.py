@@ -31,7 +31,7 @@ UNIT = FIXED32.unit
 def exact(rules: Rules) -> NDArray[np.float64]:
     """The values of all positions by ID, to 1e-15."""
     values = np.empty(rules.positions)
-    solve(make_plan(rules)).read(0, values)
+    solve(make_plan(rules, tolerance=1e-15)).read(0, values)
     return values
 
 

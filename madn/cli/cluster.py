@@ -49,7 +49,7 @@ def plan_cluster(rules: Rules, ranks: int, bandwidth: float, as_json: bool, **se
     pointless = time.pointless and (free is None or plan.memory_bytes <= free)
     if as_json:
         facts = {"pieces": rules.pieces, "squares": rules.squares, "rules": asdict(rules)}
-        facts |= {"positions": plan.positions, "components": plan.components, "for": plan.board}
+        facts |= {"positions": plan.positions, "components": plan.components, "for": plan.board, "proved": plan.proved}
         facts |= {"bandwidth": bandwidth, "threads": plan.threads, **asdict(needs), "disk_bytes": plan.disk_bytes}
         facts["streamed"] = len(needs.streamed)
         facts |= {"seconds": time.total, "time": asdict(time), "fits": fits, "pointless": pointless}
@@ -61,7 +61,7 @@ def plan_cluster(rules: Rules, ranks: int, bandwidth: float, as_json: bool, **se
         ("processes", f"{ranks:,}, each with {plural(plan.threads, 'thread')}, as on this computer"),
         ("memory", _memory(needs)),
         ("scratch", f"at most {size(needs.scratch_bytes)} each{_passed(needs)}"),
-        ("disk", f"about {size(plan.disk_bytes)}, at process 0"),
+        *([("disk", f"about {size(plan.disk_bytes)}, at process 0")] if plan.values else []),
         *_network_rows(needs, bandwidth),
         ("time", f"about {duration(time.total)}: {_parts(time)}"),
         ("verdict", _verdict(needs, time, free, fits, pointless)),
@@ -104,7 +104,7 @@ def _passed(needs: "ClusterPlan") -> str:
 
 def _parts(time: "ClusterTime") -> str:
     parts = f"{duration(time.computing)} of computing, {duration(time.network)} of network traffic meanwhile"
-    return f"{parts}, {duration(time.storing)} to write the database"
+    return f"{parts}, {duration(time.storing)} to write the database" if time.storing else parts
 
 
 def _verdict(needs: "ClusterPlan", time: "ClusterTime", free: int | None, fits: bool, pointless: bool) -> str:

@@ -219,7 +219,9 @@ def solve_together(rules: Rules, out: str | None, as_json: bool, **settings: Any
     if as_json:
         print_json(solved.to_json())
         return
-    click.echo(f"{result_table(solved.result)}\n\nThe database is in {out}")
+    click.echo(result_table(solved.result))
+    if out is not None:
+        click.echo(f"\nThe database is in {out}")
 
 
 def result_table(result: "Result") -> str:

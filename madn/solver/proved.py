@@ -9,7 +9,7 @@ Bounds follow from those of other components and, within a component, from value
 """
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from typing import Any, NamedTuple
@@ -112,7 +112,7 @@ class Prover:
             tell(0.9 * len(layers) / len(directions))
         lower = layers[Layer.LOWER]
         upper = layers.get(Layer.UPPER) or lower.transposed(columns.size, representation, plan.threads)
-        for place in self._places(pair, rows, columns):
+        for place in places(self.boards_of(pair), rows, columns):
             for layer, matrices in ((Layer.LOWER, lower), (Layer.UPPER, upper)):
                 values = matrices.R if place.column_moves else matrices.L
                 self._note(intervals, place, layer, float(values[matrices.start[place.row] + place.column]))
@@ -243,21 +243,11 @@ class Prover:
         for part in parts:
             tell(begin + share * min(1.0, (stream.sweeps + part) / SWEEPS))
 
-    def _places(self, pair: Pair, rows: Side, columns: Side) -> Iterator[Place]:
-        """Where the boards that are reported are in a component: in two places if its sides are alike."""
-        squares = self.plan.rules.squares
-        for board in self.boards_of(pair):
-            own, other = (mask & ((1 << squares) - 1) for mask in board.masks)
-            zones = tuple(mask >> squares for mask in board.masks)
-            for column_moves, (row, column) in enumerate(((own, other), (other, own))):
-                if zones == ((columns.finish, rows.finish) if column_moves else (rows.finish, columns.finish)):
-                    yield Place(board, _index(rows, row), _index(columns, column), bool(column_moves))
-
     def _note_strip(
         self, intervals: dict[str, list[float]], pair: Pair, stream: DirectedStream, strip: int, layer: Layer
     ) -> None:
         """Note the bounds of the boards in a strip that is in memory."""
-        for place in self._places(pair, stream.rows, stream.columns):
+        for place in places(self.boards_of(pair), stream.rows, stream.columns):
             if stream.rows.pips[place.row] == strip:
                 values = stream.values(strip)[place.column_moves]
                 row = place.row - int(stream.rows.class_start[strip])
@@ -270,6 +260,17 @@ class Prover:
         interval[0 if seen == Layer.LOWER else 1] = (
             0.5 + (-value if place.column_moves else value) / self.representation.unit
         )
+
+
+def places(boards: Iterable[Board], rows: Side, columns: Side) -> Iterator[Place]:
+    """Where boards are in a component, if they are: in two places if its sides are alike."""
+    squares = rows.rules.squares
+    for board in boards:
+        own, other = (mask & ((1 << squares) - 1) for mask in board.masks)
+        zones = tuple(mask >> squares for mask in board.masks)
+        for column_moves, (row, column) in enumerate(((own, other), (other, own))):
+            if zones == ((columns.finish, rows.finish) if column_moves else (rows.finish, columns.finish)):
+                yield Place(board, _index(rows, row), _index(columns, column), bool(column_moves))
 
 
 def _index(side: Side, state: int) -> int:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from madn.rules import DIE
 from madn.solver import _packing, kernels
 from madn.solver._sweep import Sweeper
+from madn.solver.bounds import ROUNDING
 from madn.solver.cluster.processes import CAPTURES, EDGES, Processes
 from madn.solver.components import Matrices
 from madn.solver.numbers import Representation, Values
@@ -37,7 +38,11 @@ STAGE = 1 << 18  # at least this many pairs of states a process between two exch
 
 
 class PanelComponent(ABC):
-    """The panel of this process: `panels[processes.number]`. Its subclass decides where its values are."""
+    """The panel of this process: `panels[processes.number]`. Its subclass decides where its values are.
+
+    With a `direction`, sweeps are directed: downwards (-1) or upwards (+1), with all columns of every row, even if both
+    sides are alike.
+    """
 
     def __init__(
         self,
@@ -47,11 +52,12 @@ class PanelComponent(ABC):
         panels: Sequence[Panel],
         processes: Processes,
         threads: int,
+        direction: int = 0,
     ) -> None:
         self.rows, self.columns, self.representation, self.threads = rows, columns, representation, threads
-        self.panels, self.processes = panels, processes
+        self.panels, self.processes, self.direction = panels, processes, direction
         self.panel = panel = panels[processes.number]
-        self.mirrored = rows.finish == columns.finish
+        self.mirrored = rows.finish == columns.finish and not direction
         self.strips = panel.end if self.mirrored else len(rows.class_start) - 1  # those that have columns here
         self.stages = self.cut_stages()
         self.begin, self.end = (int(columns.class_start[j]) for j in panel)
@@ -77,10 +83,10 @@ class PanelComponent(ABC):
     ) -> None:
         """Make the sweeper, once L, R and `start` are set; an exit is where its rows begin, and its matrices."""
         row_starts, column_starts = [start for start, _ in row_exits], [start for start, _ in column_exits]
-        captures = capture_places(self.rows, self.columns, self.panel)
-        sides = self.rows, self.columns, self.start
+        captures = capture_places(self.rows, self.columns, self.panel, self.mirrored)
+        sides, whole = (self.rows, self.columns, self.start), self.direction != 0
         self.tables = SweepTables.of(
-            *sides, row_starts, column_starts, refill=False, captures=captures, panel=self.panel
+            *sides, row_starts, column_starts, refill=False, whole=whole, captures=captures, panel=self.panel
         )
         row_matrices, column_matrices = [pair for _, pair in row_exits], [pair for _, pair in column_exits]
         self.sweeper = kernels.SWEEPERS[kernels.build](self.tables, self.L, self.R, row_matrices, column_matrices)
@@ -146,9 +152,9 @@ class PanelComponent(ABC):
         if edge_in is not None:
             self.processes.receive(number - 1, EDGES, edge_in)
         edge_out = np.empty(given, self.L.dtype) if given and number + 1 < len(self.panels) else None
-        began = time.perf_counter()
+        began, rounding = time.perf_counter(), self.direction * ROUNDING
         found: tuple[Any, ...] = self.sweeper.run(
-            here.start, here.stop, self.threads, examine, edge_in=edge_in, edge_out=edge_out
+            here.start, here.stop, self.threads, examine, rounding=rounding, edge_in=edge_in, edge_out=edge_out
         )
         if edge_out is not None:
             self.processes.send(number + 1, EDGES, edge_out)
@@ -166,7 +172,7 @@ class PanelComponent(ABC):
         """What the next sweep starts from: the values that captures lead to, the row player's strip by strip."""
         yield self.sweeper.after_capture
         for strip in range(self.strips):
-            yield self._captures(range(strip, strip + 1), self.boxed[self.processes.number])
+            yield self.captures(strip)
 
     def take_up(self, written: Iterator[Values]) -> None:
         """Continue from a checkpoint."""
@@ -215,6 +221,10 @@ class PanelComponent(ABC):
         begin = int(start[row]) + first
         return matrix[begin : begin + count * (self.end - first)].reshape(count, self.end - first)
 
+    def captures(self, strip: int) -> Values:
+        """The values of the panel's own boxed columns for the rows of a strip, L and R."""
+        return self._captures(range(strip, strip + 1), self.boxed[self.processes.number])
+
     def _captures(self, strips: range, boxed: range) -> Values:
         """The values of boxed columns for the rows of some strips: strip by strip, L and R."""
         parts: list[Values] = [self.L[:0]]
@@ -230,9 +240,8 @@ class PanelComponent(ABC):
 
     def _place_own(self, stage: int) -> None:
         """Let captures lead to what this process has computed."""
-        number = self.processes.number
         for strip in self._here(stage):
-            self.place(strip, number, self._captures(range(strip, strip + 1), self.boxed[number]))
+            self.place(strip, self.processes.number, self.captures(strip))
 
     def place_stage(self, stage: int, source: int, values: Values) -> None:
         """Let captures lead to what another process has computed."""
@@ -290,11 +299,10 @@ class _Inbox:
             self.next += 1
 
 
-def capture_places(rows: Side, columns: Side, panel: Panel) -> tuple[NDArray[np.int64], int]:
+def capture_places(rows: Side, columns: Side, panel: Panel, mirrored: bool) -> tuple[NDArray[np.int64], int]:
     """Where `after_capture` has each boxed row, by group of columns, and how many values there are."""
     groups = column_groups(columns, panel)
     starts = columns.class_start[groups].astype(np.int64)
-    mirrored = rows.finish == columns.finish
     earliest = first_captured(rows) if mirrored else np.zeros(len(rows.boxed), np.int64)
     begin, end = (int(columns.class_start[j]) for j in panel)
     first = np.clip(columns.class_start[earliest].astype(np.int64), begin, end)
@@ -318,8 +326,9 @@ class PanelInMemory(PanelComponent):
         row_exits: Sequence[Matrices],
         column_exits: Sequence[Matrices],
         threads: int,
+        direction: int = 0,
     ) -> None:
-        super().__init__(rows, columns, representation, panels, processes, threads)
+        super().__init__(rows, columns, representation, panels, processes, threads, direction)
         own = columns.class_start[rows.pips] if self.mirrored else np.zeros(rows.size, np.int32)
         first = np.clip(own, self.begin, self.end).astype(np.int64)  # the first column that is kept of each row
         ends = np.cumsum(self.end - first)

@@ -100,7 +100,7 @@ class ClusterDelivery:
         """Gather the rows of some classes, own side to move, in process 0; all processes take part."""
         columns = range(len(self.parts.sides[other].class_start) - 1)
         wanted = Wanted(own, other, classes, columns, both=False)
-        matrices = self.parts.gather([wanted] + [None] * (self.processes.count - 1))
+        matrices = self.parts.gather([wanted])
         return matrices.L if matrices else None
 
 

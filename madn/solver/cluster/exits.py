@@ -14,6 +14,7 @@ from madn.rules import DIE
 from madn.solver.cluster.parts import Parts, Wanted
 from madn.solver.components import Matrices
 from madn.solver.graph import Pair
+from madn.solver.layers import Layer, layer_of
 from madn.solver.sides import TERMINAL, Side
 from madn.solver.strips import StripFile, Tiling
 from madn.solver.tables import Panel
@@ -22,16 +23,22 @@ TOGETHER = 1 << 24  # about how many pairs of states a process gathers at a time
 
 
 class Exits:
-    """The exits of the component with these rows and columns; all processes go through them together."""
+    """The exits of the component with these rows and columns; all processes go through them together.
 
-    def __init__(self, parts: Parts, rows: Side, columns: Side, panels: Sequence[Panel]) -> None:
+    Sweeps with a `direction` read proved bounds, and every row has all columns.
+    """
+
+    def __init__(self, parts: Parts, rows: Side, columns: Side, panels: Sequence[Panel], direction: int = 0) -> None:
         self.parts, self.rows, self.columns, self.panels = parts, rows, columns, panels
-        self.plan, self.mirrored = parts.plan, rows.finish == columns.finish
+        self.plan, self.mirrored = parts.plan, rows.finish == columns.finish and not direction
+        self.own = layer_of(direction, row_view=True) if direction else Layer.MIDDLE
 
     def whole(self) -> tuple[list[Matrices], list[Matrices]]:
         """Matrices of all exits, of the row player and of the column player; none for a process without a panel."""
-        row_exits = [self._whole(zone, self.columns, self._of_rows(zone)) for zone in self.rows.moves.exits]
-        column_exits = [self._whole(zone, self.rows, self._of_columns(zone)) for zone in self.columns.moves.exits]
+        of_rows, of_columns = self.rows.moves.exits, self.columns.moves.exits
+        row_exits = [self._whole(zone, self.columns, self._of_rows(zone), self.own) for zone in of_rows]
+        theirs = self.own.opposite
+        column_exits = [self._whole(zone, self.rows, self._of_columns(zone), theirs) for zone in of_columns]
         return [m for m in row_exits if m is not None], [m for m in column_exits if m is not None]
 
     def files(self, pair: Pair) -> "ExitFiles":
@@ -73,10 +80,10 @@ class Exits:
     def _classes(self, zone: int) -> int:
         return len(self.parts.sides[zone].class_start) - 1 if zone != TERMINAL else 0
 
-    def _whole(self, zone: int, others: Side, wanted: list[Wanted]) -> Matrices | None:
+    def _whole(self, zone: int, others: Side, wanted: list[Wanted], layer: Layer) -> Matrices | None:
         if zone == TERMINAL:
             return Matrices.won(others.size, self.plan.representation)
-        return self.parts.gather([*wanted, *[None] * (self.parts.processes.count - len(wanted))])
+        return self.parts.gather(wanted, layer)
 
     def _file(self, wanted: list[Wanted], path: Path, by_rows: bool) -> StripFile | None:
         """Gather an exit into a file, by classes of its rows or of its columns, in steps that are the same for all."""
@@ -90,7 +97,7 @@ class Exits:
             here = [_cut(wants, step, by_rows, self.mirrored) for wants in wanted]
             if not any(here):
                 continue
-            matrices = parts.gather([*here, *[None] * (parts.processes.count - len(here))])
+            matrices = parts.gather(here)
             wants = here[me] if me < len(here) else None
             if file is not None and matrices is not None and wants is not None:
                 starts = matrices.start, matrices.start

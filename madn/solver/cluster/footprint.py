@@ -49,22 +49,22 @@ def max_processes(rules: Rules, pair: Pair) -> int:
     return max(1, ((rules.squares + 1) * (rules.pieces - pair[1].bit_count()) + 1) // DIE)
 
 
-def component_loads(rules: Rules, pair: Pair, processes: int, threads: int) -> list[Load]:
-    """What a component needs of each process that has a panel of it."""
+def component_loads(rules: Rules, pair: Pair, processes: int, threads: int, directed: bool = False) -> list[Load]:
+    """What a component needs of each process that has a panel of it: to be solved, or for a `directed` sweep."""
     rows, columns = (_sizes(rules, zone) for zone in pair)
-    height = np.cumsum(rows) if pair[0] == pair[1] else np.full(len(columns), rows.sum())
+    height = np.cumsum(rows) if pair[0] == pair[1] and not directed else np.full(len(columns), rows.sum())
     work = (columns * height).astype(float)
     count = max(1, min(processes, len(columns) // DIE, int(work.sum()) // LEAST_WORK))
     panels = [Panel(*edges) for edges in pairwise(balanced_cuts(work, np.ones(count)))]
-    return [_PanelSizes(rules, pair, panel, panels).load(threads) for panel in panels]
+    return [_PanelSizes(rules, pair, panel, panels, directed).load(threads) for panel in panels]
 
 
 class _PanelSizes:
     """The sizes of the classes of a component, and of one panel of it."""
 
-    def __init__(self, rules: Rules, pair: Pair, panel: Panel, panels: list[Panel]) -> None:
-        self.rules, self.pair, self.panel, self.panels = rules, pair, panel, panels
-        self.mirrored = pair[0] == pair[1]
+    def __init__(self, rules: Rules, pair: Pair, panel: Panel, panels: list[Panel], directed: bool) -> None:
+        self.rules, self.pair, self.panel, self.panels, self.directed = rules, pair, panel, panels, directed
+        self.mirrored = pair[0] == pair[1] and not directed
         self.rows, self.columns = (_sizes(rules, zone) for zone in pair)
         self.boxed_rows, self.boxed = (_sizes(rules, zone, boxed=True) for zone in pair)
         self.strips = panel.end if self.mirrored else len(self.rows)
@@ -83,11 +83,13 @@ class _PanelSizes:
         beside, count, lap = self._beside(threads), len(self.panels), self.rules.squares
         strip = int(self.rows[: self.strips].max())
         stage = strip + STAGE * count // max(1, int(self.columns.sum()))
-        streams = can_stream(self.rules, *self.pair)
+        streams = can_stream(self.rules, *self.pair) and not self.directed
+        late = 2 * int(self.boxed[first:end].sum()) * below
+        begun = captured + late if self.directed else 0  # the solved values that captures lead to
         return Load(
-            memory=kept + captured + fetched + beside + self._messages(stage),
+            memory=kept + captured + begun + fetched + beside + self._messages(stage),
             streamed=self._streamed(threads) + captured + beside + self._messages(strip) if streams else None,
-            checkpoint=captured + 2 * int(self.boxed[first:end].sum()) * below,
+            checkpoint=captured + late,
             left=2 * before * int(self.columns[self.edge : first].sum()),
             right=2 * int(self.boxed[end : end + lap].sum()) * below,
             exits=int(fetched * (count - 1) // count),

@@ -14,13 +14,16 @@ LEAST_WORK = 20_000  # pairs of states: a smaller panel is not worth the message
 OPTIONS = 0.05  # the share of a pair's time that each option of its column takes: measured with three pieces
 
 
-def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = LEAST_WORK) -> list[Panel]:
+def cut_panels(
+    rows: Side, columns: Side, speeds: Sequence[float], least: int = LEAST_WORK, *, whole: bool = False
+) -> list[Panel]:
     """Cut all classes of columns, in order, into panels for the first few processes; `speeds` are those of all.
 
     A panel has at least six classes, as far as a roll leads, so a process needs columns only of the one before it.
-    Small components have fewer panels than there are processes.
+    Small components have fewer panels than there are processes. `whole` says that all columns of every row are
+    computed, even if both sides are alike.
     """
-    work = class_work(rows, columns)
+    work = class_work(rows, columns, whole)
     classes = len(work)
     most = max(1, min(len(speeds), classes // DIE, int(work.sum()) // least))
     for count in range(most, 1, -1):
@@ -30,13 +33,13 @@ def cut_panels(rows: Side, columns: Side, speeds: Sequence[float], least: int = 
     return [Panel(0, classes)]
 
 
-def class_work(rows: Side, columns: Side) -> NDArray[np.float64]:
+def class_work(rows: Side, columns: Side, whole: bool = False) -> NDArray[np.float64]:
     """What each class of columns costs in a sweep, in pairs of states."""
     options = np.diff(columns.moves.first[::DIE]).astype(float)
     starts = columns.class_start
     sums = np.concatenate([[0.0], np.cumsum(1 - OPTIONS * 9 + OPTIONS * options)])
     weights: NDArray[np.float64] = sums[starts[1:]] - sums[starts[:-1]]
-    mirrored = rows.finish == columns.finish
+    mirrored = rows.finish == columns.finish and not whole
     height: NDArray[np.float64] = starts[1:].astype(float) if mirrored else np.full(len(weights), float(rows.size))
     return weights * height
 

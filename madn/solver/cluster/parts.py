@@ -1,5 +1,11 @@
 """Solved components, spread over the processes: each process has its panel of every component in a file of its own.
 
+| file | holds |
+|---|---|
+| `NN.values` | the solved values of a panel, as strips |
+| `NN.lower`, `NN.upper` | its proved bounds, if they are wanted: all columns of every row |
+| `NN.done`, `NN.lower-done`, `NN.upper-done` | figures, how the component was cut into panels, and checksums |
+
 A process that needs something of a solved component gets the tiles from those that have them. All know which panels
 there are and who needs what, so nothing has to be asked for: every process sends what is wanted of its own panel.
 """
@@ -15,12 +21,15 @@ from madn.solver.cluster.processes import TILES, Processes
 from madn.solver.components import Matrices
 from madn.solver.figures import read_figures, write_figures
 from madn.solver.graph import Pair
+from madn.solver.layers import Layer
 from madn.solver.numbers import Values
 from madn.solver.scratch import Scratch
 from madn.solver.strips import LEFT, RIGHT, Packed, StripFile, Tiling
 from madn.solver.tables import LANES, Panel
 
 MESSAGE = 1 << 23  # bytes, approximately
+FILES = {Layer.LOWER: "lower", Layer.MIDDLE: "values", Layer.UPPER: "upper"}
+FIGURES = {Layer.LOWER: "lower-done", Layer.MIDDLE: "done", Layer.UPPER: "upper-done"}
 
 
 class Wanted(NamedTuple):
@@ -47,58 +56,79 @@ class Parts:
     def __init__(self, scratch: Scratch, processes: Processes) -> None:
         self.scratch, self.processes, self.sides = scratch, processes, scratch.sides
         self.plan = scratch.plan
-        self._tilings: dict[Pair, Tiling] = {}
-        self._figures: dict[Pair, dict[str, Any]] = {}  # of components that are solved
+        self._tilings: dict[tuple[Pair, bool], Tiling] = {}  # also by whether all columns of every row are in the file
+        self._figures: dict[tuple[Pair, Layer], dict[str, Any]] = {}  # of components that are solved, or proved
 
-    def tiling(self, pair: Pair) -> Tiling:
+    def tiling(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> Tiling:
         """How the files of a component are laid out, each with the tiles of one panel only: rows as they are solved."""
-        if pair not in self._tilings:
+        key = pair, layer != Layer.MIDDLE
+        if key not in self._tilings:
             rows, columns = (self.sides[zone] for zone in pair)
-            self._tilings[pair] = Tiling(rows, columns, self.plan.representation.dtype, self.plan.threads)
-        return self._tilings[pair]
+            like = self._tilings.get((pair, not key[1])) if pair[0] != pair[1] else None
+            dtype, threads = self.plan.representation.dtype, self.plan.threads
+            self._tilings[key] = Tiling(rows, columns, dtype, threads, like, whole=key[1])
+        return self._tilings[key]
 
-    def figures(self, pair: Pair) -> dict[str, Any] | None:
-        """What this process noted about a component when it was solved: figures, checksums, and how it was cut."""
-        if pair not in self._figures:
-            figures = read_figures(self.scratch.path(pair, "done"), self.scratch.task)
+    def figures(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> dict[str, Any] | None:
+        """What this process noted when a component was solved, or proved: figures, checksums, and how it was cut."""
+        if (pair, layer) not in self._figures:
+            figures = read_figures(self.scratch.path(pair, FIGURES[layer]), self.scratch.task)
             if figures is None:
                 return None
-            self._figures[pair] = figures
-        return self._figures[pair]
+            self._figures[pair, layer] = figures
+        return self._figures[pair, layer]
+
+    def kept(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> bool | None:
+        """Whether this process has the values of a component, or bounds; None if it has not noted that they exist."""
+        figures = self.figures(pair, layer)
+        if figures is None:
+            return None
+        return not figures["sums"] or self.scratch.path(pair, FILES[layer]).exists()
 
     def save(
-        self, pair: Pair, component: PanelComponent | None, panels: Sequence[Panel], figures: dict[str, Any]
+        self,
+        pair: Pair,
+        component: PanelComponent | None,
+        panels: Sequence[Panel],
+        figures: dict[str, Any],
+        layer: Layer = Layer.MIDDLE,
     ) -> None:
         """Write the panel of this process, if it has one; the component is solved once all have done that."""
         sums = ""
         if component is not None:
-            sums = component.store(self.scratch.path(pair, "values"), self.tiling(pair))
+            sums = component.store(self.scratch.path(pair, FILES[layer]), self.tiling(pair, layer))
         known = {"figures": figures, "sums": sums, "panels": [list(panel) for panel in panels]}
-        write_figures(self.scratch.path(pair, "done"), self.scratch.task, known)
+        write_figures(self.scratch.path(pair, FIGURES[layer]), self.scratch.task, known)
 
-    def forget(self, pair: Pair) -> None:
-        """Remove the values of a component: nothing needs them any more."""
-        self.scratch.path(pair, "values").unlink(missing_ok=True)
-        self._tilings.pop(pair, None)
+    def forget(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> None:
+        """Remove the values of a component, or bounds: nothing needs them any more."""
+        self.scratch.path(pair, FILES[layer]).unlink(missing_ok=True)
+        self._tilings.pop((pair, layer != Layer.MIDDLE), None)
 
-    def unsolve(self, pair: Pair) -> None:
-        """Forget that a component is solved."""
-        self.scratch.path(pair, "done").unlink(missing_ok=True)
-        self._figures.pop(pair, None)
+    def unsolve(self, pair: Pair, layer: Layer = Layer.MIDDLE) -> None:
+        """Forget that a component is solved, or that bounds of it are proved."""
+        self.scratch.path(pair, FIGURES[layer]).unlink(missing_ok=True)
+        self._figures.pop((pair, layer), None)
 
-    def gather(self, wanted: Sequence[Wanted | None]) -> Matrices | None:
-        """Get what this process wants of a component; `wanted` is what each process wants, of the same one."""
-        me = self.processes.number
+    def gather(self, wanted: Sequence[Wanted | None], layer: Layer = Layer.MIDDLE) -> Matrices | None:
+        """Get what this process wants of a component; `wanted` is what the first processes want, all of the same one.
+
+        Of proved bounds it gets a layer, in the view of the side that is wanted as rows. With rows and columns
+        exchanged that is the other layer; of a component of like sides only lower bounds have a file.
+        """
+        me, wanted = self.processes.number, [*wanted, *[None] * (self.processes.count - len(wanted))]
         one = next(wants for wants in wanted if wants is not None)
         pair = self.scratch.pair_of(one.own, one.other)
-        target = _Target(self, wanted[me], pair) if wanted[me] is not None else None
-        figures = self.figures(pair)
+        exchanged = layer == Layer.UPPER if one.own == one.other else one.own != pair[0]
+        stored = layer.opposite if exchanged else layer
+        tiling, figures = self.tiling(pair, stored), self.figures(pair, stored)
         assert figures is not None
+        target = _Target(self, wanted[me], tiling) if wanted[me] is not None else None
         panels = [Panel(*panel) for panel in figures["panels"]]
-        incoming = [self._messages(pair, wanted[me], panel) for panel in panels]
+        incoming = [_messages(tiling, wanted[me], panel, exchanged) for panel in panels]
         if me < len(panels):
-            with StripFile(self.scratch.path(pair, "values"), self.tiling(pair), figures["sums"]) as file:
-                outgoing = [self._messages(pair, wants, panels[me]) for wants in wanted]
+            with StripFile(self.scratch.path(pair, FILES[stored]), tiling, figures["sums"]) as file:
+                outgoing = [_messages(tiling, wants, panels[me], exchanged) for wants in wanted]
                 self._exchange(target, wanted, file, outgoing, incoming)
         else:
             self._exchange(target, wanted, None, [], incoming)
@@ -136,32 +166,31 @@ class Parts:
                         at += size
             self.processes.finish_sending()
 
-    def _messages(self, pair: Pair, wanted: Wanted | None, panel: Panel) -> list[list[Piece]]:
-        """What a process gets of a panel that another one has, message by message."""
-        if wanted is None:
-            return []
-        out: list[list[Piece]] = []
-        room = 0
-        tiling = self.tiling(pair)
-        for piece in pieces(pair, wanted, panel):
-            if room <= 0:
-                out.append([])
-                room = MESSAGE
-            out[-1].append(piece)
-            room -= int(tiling.tile[piece.strip][piece.classes.stop] - tiling.tile[piece.strip][piece.classes.start])
-        return out
+
+def _messages(tiling: Tiling, wanted: Wanted | None, panel: Panel, exchanged: bool) -> list[list[Piece]]:
+    """What a process gets of a panel that another one has, message by message."""
+    if wanted is None:
+        return []
+    out: list[list[Piece]] = []
+    room = 0
+    for piece in pieces(wanted, panel, tiling.mirrored, exchanged):
+        if room <= 0:
+            out.append([])
+            room = MESSAGE
+        out[-1].append(piece)
+        room -= int(tiling.tile[piece.strip][piece.classes.stop] - tiling.tile[piece.strip][piece.classes.start])
+    return out
 
 
-def pieces(pair: Pair, wanted: Wanted, panel: Panel) -> Iterator[Piece]:
+def pieces(wanted: Wanted, panel: Panel, mirrored: bool, exchanged: bool) -> Iterator[Piece]:
     """The tiles of a panel that are wanted, in an order that both sides know."""
-    mirrored, as_solved = pair[0] == pair[1], wanted.own == pair[0]
-    if as_solved:
+    if not exchanged:
         for strip in wanted.rows:
             first = max(wanted.columns.start, panel.first, strip if mirrored else 0)
             classes = range(first, min(wanted.columns.stop, panel.end))
             if classes:
                 yield Piece(strip, classes, False)
-    if mirrored or not as_solved:
+    if mirrored or exchanged:
         for strip in wanted.columns:
             first = max(wanted.rows.start, panel.first, strip + 1 if mirrored else 0)
             classes = range(first, min(wanted.rows.stop, panel.end))
@@ -178,10 +207,10 @@ def _read(file: StripFile, piece: Piece, wanted: Wanted) -> Packed:
 class _Target:
     """Where a process puts what it wanted."""
 
-    def __init__(self, parts: Parts, wanted: Wanted | None, pair: Pair) -> None:
+    def __init__(self, parts: Parts, wanted: Wanted | None, tiling: Tiling) -> None:
         assert wanted is not None
         self.wanted, self.threads = wanted, parts.plan.threads
-        self.tiling, representation = parts.tiling(pair), parts.plan.representation
+        self.tiling, representation = tiling, parts.plan.representation
         own, other = parts.sides[wanted.own], parts.sides[wanted.other]
         row, rows_end = int(own.class_start[wanted.rows.start]), int(own.class_start[wanted.rows.stop])
         first, end = int(other.class_start[wanted.columns.start]), int(other.class_start[wanted.columns.stop])

@@ -1,18 +1,20 @@
 """What a solve by several processes needs of each: memory, disk, network, time; counted without building anything."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from madn.errors import PlanError
 from madn.ranges import checked_int
 from madn.rules import DIE, Rules
-from madn.solver.cluster.footprint import component_loads, max_processes
+from madn.solver.cluster.footprint import Load, component_loads, max_processes
 from madn.solver.deliver import ENCODING
 from madn.solver.estimate import STORING, Speed, seconds
 from madn.solver.footprint import class_sizes, component_positions, disk_peak
 from madn.solver.graph import Pair
 from madn.solver.plan import BASE_MEMORY, Plan, make_plan
+from madn.solver.proved import SWEEPS as DIRECTED
 
 SWEEPS = 1.35  # times the sweeps of one process without panels: captures of both players are a sweep old
 MOST_PROCESSES = 1 << 16
@@ -26,7 +28,8 @@ class ClusterPlan:
     """The needs of the process that needs most; process 0 needs at least `rows_bytes`, to write the database.
 
     For that it gets `delivery_bytes` from the others: positions are put in the order of their IDs in bands, each as
-    large as its memory allows, and all rows are sent for every band.
+    large as its memory allows, and all rows are sent for every band. If bounds are proved, nothing is delivered, and
+    nothing is streamed.
     """
 
     processes: int
@@ -64,6 +67,10 @@ def cluster_plan(plan: Plan, processes: int, limit: int | None = None) -> Cluste
     for pair in plan.pairs:
         loads = component_loads(rules, pair, processes, plan.threads)
         kept, passing = max(load.memory for load in loads), max(load.streamed or load.memory for load in loads)
+        if plan.proved:
+            directed = component_loads(rules, pair, processes, plan.threads, directed=True)
+            kept = passing = max(kept, *(load.memory for load in directed))
+            network += _to_prove(plan, pair, directed)
         if passing < kept and kept > allowed:
             streamed.add(pair)
             files = max(files, *(load.late * item + load.exit_files * stored for load in loads))
@@ -77,10 +84,13 @@ def cluster_plan(plan: Plan, processes: int, limit: int | None = None) -> Cluste
     loads = component_loads(rules, largest, processes, plan.threads)
     fetched = max(load.exit_files if largest in streamed else load.exits for load in loads)
     passed = max(2 * load.late * item + load.exit_files * stored for load in loads) if largest in streamed else 0
-    disk = disk_peak(rules, list(plan.pairs), (), item=item, stored=stored, database=0)
-    rows = _rows(rules, plan.pairs)
-    room = (max(memory, rows) - rows // 2) // 8 * 7
-    delivery = stored * (processes - 1) / processes * sum(_delivered(rules, pair, room) for pair in plan.pairs)
+    layers = 3 if plan.proved else 1  # values and bounds: like sides have lower bounds only, but of all columns
+    disk = disk_peak(rules, list(plan.pairs), (), item=item, stored=layers * stored, database=0)
+    rows, delivery = 0, 0.0
+    if not plan.proved:
+        rows = _rows(rules, plan.pairs)
+        room = (max(memory, rows) - rows // 2) // 8 * 7
+        delivery = stored * (processes - 1) / processes * sum(_delivered(rules, pair, room) for pair in plan.pairs)
     share = int(disk / processes * (UNEVEN if processes > 1 else 1))
     return ClusterPlan(
         processes=processes,
@@ -88,7 +98,7 @@ def cluster_plan(plan: Plan, processes: int, limit: int | None = None) -> Cluste
         memory_bytes=memory * item + BASE_MEMORY,
         whole_bytes=whole * item + BASE_MEMORY,
         least_bytes=least * item + BASE_MEMORY,
-        rows_bytes=rows * item + ENCODING + BASE_MEMORY,
+        rows_bytes=rows * item + ENCODING + BASE_MEMORY if rows else 0,
         scratch_bytes=share + 2 * checkpoint * item + files + FIGURES,
         passed_bytes=passed,
         left_bytes=max(load.left for load in loads) * item,
@@ -97,6 +107,14 @@ def cluster_plan(plan: Plan, processes: int, limit: int | None = None) -> Cluste
         network_bytes=int(network + delivery),
         delivery_bytes=int(delivery),
     )
+
+
+def _to_prove(plan: Plan, pair: Pair, loads: Sequence[Load]) -> float:
+    """Bytes that all processes receive to prove a component: sweeps, exits, and of like sides the mirror image."""
+    alike, item, stored = pair[0] == pair[1], plan.representation.itemsize, plan.representation.stored
+    found = sum(DIRECTED * (load.left + load.right) * item + load.exits * stored for load in loads)
+    mirrored = 3 * component_positions(plan.rules, *pair) * stored * (len(loads) - 1) / len(loads)
+    return found + mirrored if alike else 2 * found
 
 
 def _delivered(rules: Rules, pair: Pair, room: int) -> int:
@@ -144,7 +162,7 @@ def cluster_seconds(plan: Plan, cluster: ClusterPlan, speed: Speed, bandwidth: f
     """
     count = cluster.processes
     alone = seconds(plan, speed)
-    storing = plan.positions * STORING * speed.update
+    storing = plan.positions * STORING * speed.update * plan.values
     strips = (plan.rules.squares + 1) * plan.rules.pieces
     solving = alone - storing if plan.scratch is not None else alone
     computing = SWEEPS * solving / count * (1 + (count - 1) / strips)

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
+from functools import partial
 from typing import Any
 
 from madn.board import Board
+from madn.solver.bounds import Proof
 from madn.solver.cluster.checkpoints import Checkpoints
 from madn.solver.cluster.component import PanelComponent, PanelInMemory
 from madn.solver.cluster.convergence import ClusterConvergence
@@ -14,26 +16,32 @@ from madn.solver.cluster.exits import Exits
 from madn.solver.cluster.panels import cut_panels
 from madn.solver.cluster.parts import Parts
 from madn.solver.cluster.processes import Processes
+from madn.solver.cluster.proved import ClusterProver
 from madn.solver.cluster.streamed import StreamedPanel
 from madn.solver.figures import write_figures
 from madn.solver.footprint import component_positions
 from madn.solver.graph import Pair, exits, pair_text, users
 from madn.solver.id_order import Receiver
 from madn.solver.scratch import Scratch
-from madn.solver.solution import Extremes, Solution
+from madn.solver.solution import Extremes, ReportedBounds, Solution
 from madn.solver.tables import Panel
 
 Progress = Callable[[float, str], None]
 MEASURED = 0.05  # at least this many seconds of computing say how fast a process is
+SOLVING = {False: 0.8, True: 0.5}  # of the work on a component, by whether it is proved: for the estimate of progress
 
 
 class ClusterSolver:
-    """Solves a game; every process has one, with its own scratch directory, and process 0 has the receiver."""
+    """Solves a game; every process has one, with its own scratch directory, and process 0 has the receiver.
+
+    Components are delivered as soon as they are solved, or, if that is the plan, proved.
+    """
 
     def __init__(self, scratch: Scratch, processes: Processes, receiver: Receiver | None, room: int) -> None:
         self.scratch, self.processes, self.plan, self.sides = scratch, processes, scratch.plan, scratch.sides
         self.parts = Parts(scratch, processes)
         self.delivery = ClusterDelivery(self.parts, processes, receiver, room)
+        self.prover = ClusterProver(self.parts, self._measure) if self.plan.proved else None
         self.solved: set[Pair] = set()
         self.delivered: set[Pair] = set()
         # By component, those that need its values, for as long as these are kept.
@@ -50,17 +58,20 @@ class ClusterSolver:
         sizes = [component_positions(rules, *pair) for pair in pairs]
         done = 0
         figures: list[dict[str, Any]] = []
-        wins: dict[str, float] = {}
+        counted: list[dict[str, Any]] = []
+        share = SOLVING[self.plan.proved]
         for pair, size in zip(pairs, sizes, strict=True):
 
-            def tell(part: float, pair: Pair = pair, size: int = size, done: int = done) -> None:
-                progress((done + 0.8 * part * size) / sum(sizes), pair_text(rules, pair))
+            def tell(
+                begin: float, share: float, part: float, pair: Pair = pair, size: int = size, done: int = done
+            ) -> None:
+                progress((done + (begin + share * part) * size) / sum(sizes), pair_text(rules, pair))
 
-            figures.append(self._pair(pair, tell))
-            wins |= self._deliver(pair)
+            figures.append(self._pair(pair, partial(tell, 0.0, share)))
+            counted.append(self._deliver(pair, partial(tell, share, 1 - share)))
             done += size
         self.delivery.won()
-        return self._solution(figures, self.processes.first(wins), time.perf_counter() - began)
+        return self._solution(figures, self.processes.first(counted), time.perf_counter() - began)
 
     def _mend(self) -> None:
         """Find out what all processes have of earlier work; a component whose values are missing is no longer solved.
@@ -68,12 +79,15 @@ class ClusterSolver:
         This is what `Scratch.mend` does for one process.
         """
         pairs = self.plan.pairs
-        here = [(self._kept(pair), self.scratch.stored(pair) is not None and self.delivery.has(pair)) for pair in pairs]
+        here = [
+            (self.parts.kept(pair), self.scratch.stored(pair) is not None and self.delivery.has(pair)) for pair in pairs
+        ]
         every = self.processes.everyone(here)
         needed: set[Pair] = set()
+        proved = self.prover.mend([stored for _, stored in every[0]]) if self.prover is not None else None
         for number in reversed(range(len(pairs))):
             pair, states = pairs[number], [said[number][0] for said in every]
-            stored = every[0][number][1]
+            stored = every[0][number][1] and (proved is None or pair in proved)
             solved = all(state is not None for state in states)
             if solved and (pair in needed or not stored) and not all(states):
                 solved = False
@@ -88,13 +102,6 @@ class ClusterSolver:
                 needed |= {self.scratch.pair_of(x, g) for x in exits(rules, f)}
                 needed |= {self.scratch.pair_of(x, f) for x in exits(rules, g)}
         self.processes.everyone(None)
-
-    def _kept(self, pair: Pair) -> bool | None:
-        """Whether this process has the values of a component; None if it has not noted that it is solved."""
-        figures = self.parts.figures(pair)
-        if figures is None:
-            return None
-        return not figures["sums"] or self.scratch.path(pair, "values").exists()
 
     def _pair(self, pair: Pair, tell: Callable[[float], None]) -> dict[str, Any]:
         """Solve a component, or take the figures of one that is solved."""
@@ -148,14 +155,17 @@ class ClusterSolver:
             component = PanelInMemory(
                 rows, columns, representation, panels, processes, row_exits, column_exits, threads
             )
-        self.largest = max(self.largest, component.nbytes)
         return component
 
-    def _measure(self, component: PanelComponent | None, panels: Sequence[Panel]) -> None:
-        """Find out how fast each process computes; the next components are cut accordingly."""
+    def _measure(self, component: PanelComponent | None, panels: Sequence[Panel], beside: int = 0) -> None:
+        """Find out how fast each process computes; the next components are cut accordingly.
+
+        `beside` is the memory of values that the component does not count.
+        """
         here = (0.0, 0.0)
         if component is not None:
             self.computed += component.computed
+            self.largest = max(self.largest, component.nbytes + beside)
             here = (component.computed, float(component.work))
         said = self.processes.everyone(here)
         if len(panels) == len(said) and min(seconds for seconds, _ in said) >= MEASURED:
@@ -163,18 +173,17 @@ class ClusterSolver:
             mean = sum(speeds) / len(speeds)
             self.speeds = [0.5 * old + 0.5 * new / mean for old, new in zip(self.speeds, speeds, strict=True)]
 
-    def _deliver(self, pair: Pair) -> dict[str, float]:
-        """Deliver a component unless an earlier run did; process 0 returns the values of boards that are reported."""
+    def _deliver(self, pair: Pair, tell: Callable[[float], None]) -> dict[str, Any]:
+        """Deliver or prove a component unless an earlier run did; process 0 returns what is reported about it."""
         if pair not in self.delivered:
-            counted = self.delivery.pair(pair)
+            counted = self.prover.pair(pair, self.speeds, tell) if self.prover else self.delivery.pair(pair)
             if self.processes.number == 0:
                 write_figures(self.scratch.path(pair, "stored"), self.scratch.task, counted)
             self.processes.everyone(None)
             self.delivered.add(pair)
             self._discard()
-            return dict(counted["wins"])
-        stored = self.scratch.stored(pair)
-        return dict(stored["wins"]) if stored is not None else {}
+            return counted
+        return self.scratch.stored(pair) or {}
 
     def _discard(self) -> None:
         """Remove the values of delivered components that no other component needs any more."""
@@ -182,10 +191,19 @@ class ClusterSolver:
             if self.solved.issuperset(self.users[pair]):
                 self.parts.forget(pair)
                 del self.users[pair]
+        if self.prover is not None:
+            self.prover.discard(self.delivered)
 
-    def _solution(self, figures: list[dict[str, Any]], wins: dict[str, float], seconds: float) -> Solution:
-        """Combine the figures of all components."""
+    def _solution(self, figures: list[dict[str, Any]], counted: list[dict[str, Any]], seconds: float) -> Solution:
+        """Combine what is known of all components."""
         plan = self.plan
+        wins = {board: win for part in counted for board, win in part["wins"].items()}
+        bounds, proofs = None, []
+        if plan.proved:
+            bounds = ReportedBounds()
+            for part in counted:
+                bounds.known |= {board: (lower, upper) for board, (lower, upper) in part["intervals"].items()}
+                proofs.append(Proof(**{**part["proof"], "board": Board.parse(part["proof"]["board"], plan.rules)}))
         parts = [Extremes.from_json(known["extremes"], plan.rules) for known in figures]
         extremes = parts[0]
         for more in parts[1:]:
@@ -199,4 +217,6 @@ class ClusterSolver:
             seconds=seconds,
             win=wins[str(plan.boards()[0])],
             start=wins.get(str(Board.start(plan.rules))),
+            bounds=bounds,
+            proofs=tuple(proofs),
         )
