@@ -1,8 +1,9 @@
 """Directed sweeps of a component by all processes together, which find its lower or its upper bounds.
 
-They work as in `madn/solver/bounds.py`. But here captures of both players lead to values of the last sweep: a sweep
-reads, besides what it has written itself, those of rows with a piece in the box and those of columns with one. So both
-kinds begin with a margin, and after the first sweep no process may have any of them further out.
+They work as in `madn/solver/bounds.py`, with the margin of `madn/solver/directed.py`. But here captures of both players
+lead to values of the last sweep: a sweep reads, besides what it has written itself, those of rows with a piece in the
+box and those of columns with one. So both kinds begin with a margin, and after the first sweep no process may have any
+of them further out.
 """
 
 from collections.abc import Generator, Iterator
@@ -11,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from madn.errors import PlanError
-from madn.solver.bounds import GROWTH, TRIES, WIDER, first_margin
 from madn.solver.cluster.component import PanelComponent
 from madn.solver.cluster.processes import Processes
+from madn.solver.directed import FIRST_MARGIN, GROWTH, TRIES, WIDER
 from madn.solver.numbers import Values
 from madn.solver.plan import Plan
 from madn.solver.proved import UNTIL, Matrix
@@ -62,7 +63,7 @@ class DirectedSweeps:
 
         Yields the fraction of the current sweep that is done.
         """
-        margin = first_margin(self.plan.tolerance, self.plan.representation)
+        margin = FIRST_MARGIN * self.plan.representation.unit
         for _ in range(TRIES):
             if self.own is not None:
                 self.own.begin(margin)
@@ -126,13 +127,18 @@ class _Own:
     def _rows(self, margin: float) -> Iterator[Values]:
         """Where each row with a piece in the box begins."""
         for row, values in zip(self.rows.boxed, self.captured.of_rows, strict=True):
-            yield values - self._away(margin, self.rows.masks[row], self.captured.masks)[:, None]
+            yield self._near(values - self._away(margin, self.rows.masks[row], self.captured.masks)[:, None])
 
     def _columns(self, margin: float) -> Iterator[Values]:
         """Where the columns with a piece in the box begin, strip by strip."""
         masks = self.captured.masks[self.captured.boxed]
         for strip, values in enumerate(self.captured.of_columns):
-            yield values + self._away(margin, self.rows.masks[self._strip(strip), None], masks)
+            yield self._near(values + self._away(margin, self.rows.masks[self._strip(strip), None], masks))
+
+    def _near(self, bounds: Values) -> Values:
+        """The same bounds, but none below 0 or above 1."""
+        half = self.panel.representation.half
+        return np.clip(bounds, -half, half).astype(bounds.dtype)
 
     def _away(self, margin: float, row: NDArray[np.uint64], columns: NDArray[np.uint64]) -> Values:
         """How far from the solved values bounds begin, in the row player's view; `margin_shares` of bounds.py."""
