@@ -25,7 +25,7 @@ THESIS_SAMPLE = Rules(2, 20)
 STREAMED = 1.7
 STORING, CENSUS, BEST_MOVES = 4.1, 3.4, 12.0
 PROVING = 28.0  # updates of a position in directed sweeps, both directions together: three pieces
-PROVING_FROM_DISK = 12.0  # the same from disk, where bounds need not be finer than what is stored
+PROVING_FROM_DISK = 25.0  # the same from disk: four pieces
 BUSY = 0.15  # processors that other programs may use before the measurement counts as disturbed
 
 
